@@ -132,18 +132,18 @@ def test_a_rule_that_finds_nothing_in_a_row_tells_what_it_asked(tflint_perf: Com
             "losses.append(loss)",
             [
                 "`loss`: a tensor\n      from `train_step(users, items, ratings)` (row 40), ",
-                "- `losses.append(loss)` certainly runs in eager mode? yes\n",
+                "- `losses.append(loss)` is known to run in eager mode? yes\n",
                 "- The kind of `for users, items, ratings in dataset.take(steps)` (row 39): step\n",
-                "- How long the container lives, `losses.append(loss)`: run\n",
+                "- How long the container of `losses.append(loss)` lives: run\n",
             ],
         ),
         (
             "TFP204",
             "optimizer = tf.keras.optimizers.SGD(0.05)",
             [
-                "What the rows say of `keras.optimizers.SGD` by `gives`: optimizer\n",
+                "What the API tables say of `keras.optimizers.SGD` under `gives`: optimizer\n",
                 "- `tf.keras.optimizers.SGD(0.05)` runs per step? yes\n",
-                "- The guard in front of `tf.keras.optimizers.SGD(0.05)`: none\n",
+                "- The guard that `tf.keras.optimizers.SGD(0.05)` runs under: none\n",
             ],
         ),
         (
@@ -151,7 +151,7 @@ def test_a_rule_that_finds_nothing_in_a_row_tells_what_it_asked(tflint_perf: Com
             "x = tf.convert_to_tensor(images[start : start + BATCH])",
             [
                 "`images[start : start + BATCH]`: an array\n",
-                "The name `BATCH`: how many samples a batch has, where a number is asked for? yes, by the word `batch`\n",
+                "The name `BATCH` stands for the batch size, where a number is asked for? yes, by the word `batch`\n",
             ],
         ),
         (
@@ -159,7 +159,7 @@ def test_a_rule_that_finds_nothing_in_a_row_tells_what_it_asked(tflint_perf: Com
             "return tf.nn.softmax(2.0 * teacher(samples, training=False))",
             [
                 "`teacher`: a model\n",
-                "What the rows say of `keras.Sequential` by `gives`: model\n",
+                "What the API tables say of `keras.Sequential` under `gives`: model\n",
                 "The calls in this file that run `def teach(samples)` (row 29): `teach(samples)` (row 42)\n",
             ],
         ),
@@ -184,13 +184,13 @@ def test_values_loops_names_and_apis_are_told(
 @pytest.mark.parametrize(
     ("code", "script", "row", "last", "answer"),
     [
-        ("TFP101", "TFP101", "with tf.GradientTape() as tape:", "certainly runs in eager mode?", "no"),
-        ("TFP401", "TFP401", "losses.append(loss)", "How long the container lives", "step"),
+        ("TFP101", "TFP101", "with tf.GradientTape() as tape:", "is known to run in eager mode?", "no"),
+        ("TFP401", "TFP401", "losses.append(loss)", "How long the container", "step"),
         (
             "TFP204",
             "TFP204",
             "optimizer = tf.keras.optimizers.SGD(0.05)",
-            "The calls of a function that",
+            "The calls of the function around",
             "none",
         ),
         ("TFP603", "TFP603", "model.save_weights(latest)", "runs on each step?", "no"),
@@ -218,13 +218,19 @@ def test_the_last_question_is_that_at_which_the_rule_turned_away(
             "TFP101",
             "TFP101",
             "with tf.GradientTape() as tape:",
-            "It asked last whether `with tf.GradientTape() as tape` certainly runs in eager mode: no, and so the rule leaves it alone.",
+            "The last question was whether `with tf.GradientTape() as tape` is known to run in eager mode. The answer is no, so the rule leaves it alone.",
         ),
         (
             "TFP401",
             "TFP401",
             "losses.append(loss)",
-            "It asked last for how long the container lives, `losses.append(loss)`: step, and so the rule leaves it alone.",
+            "The last question was how long the container of `losses.append(loss)` lives. The answer is step, so the rule leaves it alone.",
+        ),
+        (
+            "TFP502",
+            "TFP502",
+            "return dataset.batch(BATCH_SIZE).prefetch(tf.data.AUTOTUNE)",
+            "The last question was what the first `return` of `def make_dataset()` (row 29) gives, or a part of that. The answer is `dataset.batch(BATCH_SIZ….prefetch(tf.data.AUTOTUN…`, and the rule leaves it alone.",
         ),
     ],
 )
@@ -253,10 +259,7 @@ def test_verbose_shows_what_can_be_read_and_json_has_it_all(tflint_perf: Command
     every = list(questions(told(tflint_perf, "--why", f"TFP107:train.py:{row}", "--verbose")))
     shown = [line for line in out.splitlines() if line.lstrip().startswith("- ")]
     assert len(shown) == 200 < len(every)
-    assert (
-        f"\n{len(every) - 200:,} questions that stand deeper are left out; --output-format json has them all."
-        in out
-    )
+    assert f"\n{len(every) - 200:,} deeper questions are left out; --output-format json has them all." in out
     assert "left out" not in tflint_perf("--why", f"TFP107:train.py:{row}").out
 
 
@@ -275,7 +278,7 @@ def test_a_file_without_the_words_of_a_rule_is_told_which_they_are(tflint_perf: 
 def test_a_file_without_tensorflow_is_told_so(tflint_perf: CommandLine) -> None:
     tflint_perf.write("train.py", "import gc\nfor i in range(3):\n    gc.collect()\n")
     out = tflint_perf("--why", "TFP406:train.py:3").out
-    assert "The rule looks only at files that say `tensorflow` or `keras`, and this one does not." in out
+    assert "The rule looks only at files that mention `tensorflow` or `keras`, and this one does not." in out
 
 
 @pytest.mark.parametrize(
@@ -303,9 +306,9 @@ def test_a_rule_that_turns_away_from_a_whole_file_tells_at_which_question(tflint
     text = SLOW.replace("def train", "session = tf.compat.v1.Session()\nsession.run(x)\n\n\ndef train")
     tflint_perf.write("train.py", text.replace("gc.collect()", "losses.append(loss)"))
     out = tflint_perf("--why", "TFP401:train.py:18").out
-    assert "The rule turned away from the whole file, by this question:\n- The file is written for" in out
+    assert "The rule leaves the whole file alone, because of this answer:\n- The file is written for" in out
     assert "? yes\n" in out
-    assert " ".join(out.split()).endswith(": yes, and so the rule leaves the file alone.")
+    assert " ".join(out.split()).endswith("The answer is yes, so the rule leaves the file alone.")
 
 
 def test_code_that_never_runs_has_none_and_is_told_so(tflint_perf: CommandLine) -> None:
@@ -314,7 +317,7 @@ def test_code_that_never_runs_has_none_and_is_told_so(tflint_perf: CommandLine) 
     )
     out = tflint_perf("--why", "TFP406:train.py:15").out
     assert "\nfound: nothing\n" in out
-    assert "There would be one, but this code never runs. It would rest on this:\n- " in out
+    assert "There would be a finding, but this code never runs. It would rest on this:\n- " in out
 
 
 def test_a_file_that_does_not_parse_is_told_so(tflint_perf: CommandLine) -> None:

@@ -27,7 +27,7 @@ class Shapes:
         self._loops = loops
 
     def vary_for(self, function: Function) -> bool:
-        """Whether a loop that calls the function gives it batches of varying shape."""
+        """Whether a loop that calls `function` gives it batches of varying shape."""
         for call in self._calls.sites(function):
             loop = self._loops.innermost_loop(call)
             if loop is not None and self.vary_in(loop):
@@ -37,7 +37,7 @@ class Shapes:
         return False
 
     def vary_in(self, loop: Loop) -> bool:
-        """Whether a loop runs over padded or ragged batches."""
+        """Whether `loop` runs over padded or ragged batches."""
         if loop.iterable is None:
             return False
         return any(
@@ -47,7 +47,7 @@ class Shapes:
         )
 
     def is_as_long_as_an_episode(self, node: cst.BaseExpression) -> bool:
-        """Whether a name holds an array made of a list that a loop appended to, so of any length."""
+        """Whether `node` holds an array made of a list that a loop appended to, and so of any length."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         return found is not None and any(
             isinstance(binding.value, cst.Call) and self._stacks_what_grew(binding.value)

@@ -59,7 +59,7 @@ class Staging:
         self._walk = infer.walk
 
     def is_converted(self, function: Function) -> bool:
-        """Whether AutoGraph surely converts the loops of a compiled function: Keras leaves its methods as they are."""
+        """Whether AutoGraph is known to convert the loops of `function`: Keras leaves its methods as they are."""
         return self._is_converted(function, set())
 
     def _is_converted(self, function: Function, seen: set[Function]) -> bool:

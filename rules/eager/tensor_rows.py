@@ -62,13 +62,13 @@ class Rows:
         self._found: list[RowLoop] | None = None
 
     def all(self) -> list[RowLoop]:
-        """Every loop over rows that certainly runs in eager mode, in the order of the text."""
+        """Every loop over the rows of a tensor that is known to run in eager mode, in the order of the text."""
         if self._found is None:
             self._found = [row for loop in self._walk.loops.values() for row in self._of_loop(loop)]
         return self._found
 
     def takes_rows(self, loop: Loop) -> bool:
-        """Whether a loop is one over rows."""
+        """Whether `loop` takes the rows of a tensor one by one."""
         return any(row.node is loop.node for row in self.all())
 
     def _of_loop(self, loop: Loop) -> Iterator[RowLoop]:
@@ -85,7 +85,7 @@ class Rows:
     # `for` loops
 
     def _rows_of(self, loop: Loop, node: cst.For) -> cst.BaseExpression | None:
-        """The tensor of which a loop takes row after row and computes with it."""
+        """The tensor whose rows `loop` takes one by one to compute with them."""
         counter = self._iterations.counter(loop)
         if counter is None:
             return next(
@@ -107,7 +107,7 @@ class Rows:
         return None
 
     def _computes_alone(self, loop: Loop) -> bool:
-        """Whether a loop does nothing but ops that could be done at once."""
+        """Whether `loop` runs only ops, which could run on all rows at once."""
         return (
             self._op_loops.runs_ops_alone(loop)
             and not self._op_loops.is_steered(loop)
@@ -116,14 +116,14 @@ class Rows:
         )
 
     def _is_long_tensor(self, node: cst.BaseExpression) -> bool:
-        """Whether iterating over `node` takes rows of a tensor, of which there may be many."""
+        """Whether `node` is a tensor that may have many rows to iterate over."""
         value = self._infer.value(node)
         return (
             value.kind == "tensor" and not self._is_short(node, value) and not self._is_asked_for_kind(node)
         )
 
     def _is_asked_for_kind(self, node: cst.BaseExpression) -> bool:
-        """Whether it stands below a question whether it is a list: `if isinstance(outputs, list):`."""
+        """Whether `node` is under a check whether it is a list: `if isinstance(outputs, list):`."""
         names = {name.value for name in names_read(node)}
         current = self._walk.parents.get(node)
         while current is not None and not isinstance(current, cst.FunctionDef):
@@ -135,7 +135,7 @@ class Rows:
         return False
 
     def _is_short(self, node: cst.BaseExpression, value: Value) -> bool:
-        """Whether a tensor counts, holds sizes, has few rows in sight, or is a row itself."""
+        """Whether `node` is a tensor that counts, holds sizes, is seen to have few rows, or is a row itself."""
         if has(value.name, "few-rows"):
             return True
         if isinstance(node, cst.Subscript):
@@ -170,14 +170,14 @@ class Rows:
         return binding.path == () and self._is_short(binding.value, self._infer.value(binding.value))
 
     def _is_computed(self, node: cst.For, row: str) -> bool:
-        """Whether ops take the row."""
+        """Whether ops take the row `node`."""
         return any(
             isinstance(part, cst.Name) and part.value == row and self._feeds_op(part)
             for part in descendants_here(node.body)
         )
 
     def _is_row(self, node: cst.Subscript, counter: str) -> bool:
-        """`t[i]`, `t[i, :]`: a row of a tensor by the loop's counter."""
+        """Whether `node` is a row by the counter: `t[i]`, `t[i, :]`."""
         first = node.slice[0].slice
         return (
             isinstance(first, cst.Index)
@@ -188,7 +188,7 @@ class Rows:
         )
 
     def _feeds_op(self, node: cst.CSTNode) -> bool:
-        """Whether an op takes `node`: as an operand or an argument."""
+        """Whether `node` is an input of an op: as an operand or an argument."""
         parent = self._walk.parents.get(node)
         while isinstance(
             parent, cst.Arg | cst.Element | cst.List | cst.Tuple | cst.ListComp | cst.UnaryOperation
@@ -207,14 +207,14 @@ class Rows:
         return False
 
     def _reads_host(self, loop: Loop) -> bool:
-        """Whether rows go to the host: what is done there is done row by row."""
+        """Whether `loop` takes rows to the host: what is done there is done row by row."""
         for node in descendants_here(loop.node):
             if isinstance(node, cst.Call) and self._is_host_call(node):
                 return True
         return False
 
     def _is_reduction(self, loop: Loop) -> bool:
-        """Whether iterations hand on nothing but a sum or a list: then they could be done at once."""
+        """Whether the iterations of `loop` pass on nothing but a sum or a list: then they could be done at once."""
         for name, bindings in self._op_loops.carried(loop).items():
             for binding in bindings:
                 if binding.value is None or binding.path != ():
@@ -227,7 +227,7 @@ class Rows:
         return True
 
     def _adds(self, value: cst.BaseExpression, name: str) -> bool:
-        """`x + f(row)`, `tf.concat([x, row], 0)`."""
+        """Whether `value` adds to `name`: `x + f(row)`, `tf.concat([x, row], 0)`."""
         match value:
             case cst.BinaryOperation(operator=cst.Add(), left=cst.Name(value=left)):
                 return left == name and not reads(value.right, name)
@@ -271,7 +271,7 @@ class Rows:
                 yield RowLoop(node, "stack", part.iter)
 
     def _indexed(self, loop: Loop, element: cst.BaseExpression) -> cst.BaseExpression | None:
-        """The tensor of which an expression takes one row after the other by the counter, and computes with it by ops alone:
+        """The tensor whose rows `element` takes one by one, by the counter, and computes with by ops alone:
         `[tf.image.flip_up_down(images[i]) for i in range(n)]`."""
         counter = self._iterations.counter(loop)
         if counter is None or not self._iterations.are_many(loop, traced=False):
@@ -284,12 +284,12 @@ class Rows:
         return None
 
     def _is_computed_alone(self, element: cst.BaseExpression, row: str) -> bool:
-        """Whether an expression takes a row by ops alone: `tf.nn.sigmoid(x)`, `1 if x > 0.5 else 0`."""
+        """Whether `element` computes with the row by ops alone: `tf.nn.sigmoid(x)`, `1 if x > 0.5 else 0`."""
         uses = [node for node in names_read(element) if node.value == row]
         return any(map(self._feeds_op, uses)) and not any(map(self._is_host_call, calls_below(element)))
 
     def _is_unpacked(self, node: cst.BaseExpression) -> bool:
-        """Whether it is one of several things that a call gives, which may be lists of tensors: `logits, past = model(x)`."""
+        """Whether `node` is one of several results of a call, which may be lists of tensors: `logits, past = model(x)`."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         return found is not None and any(binding.path != () for binding in found[1])
 
@@ -297,7 +297,8 @@ class Rows:
         return (builtin_or_qualified(self._infer, call.func) or callee_name(call)) in _ON_HOST
 
     def _is_joined(self, node: cst.ListComp) -> bool:
-        """Whether what a comprehension gives becomes one tensor: `tf.stack([tf.constant(x) for x in rows])`."""
+        """Whether the results of the comprehension `node` become one tensor: `tf.stack([tf.constant(x) for x in
+        rows])`."""
         parent = self._walk.parents.get(node)
         call = self._walk.parents.get(parent) if isinstance(parent, cst.Arg) else None
         return (

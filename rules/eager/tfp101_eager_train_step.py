@@ -105,7 +105,7 @@ class EagerTrainStep(Rule):
 
 
 def _is_applied_elsewhere(model: Model, step: GradientStep) -> bool:
-    """Whether another file calls the function around a tape, and applies the gradients that it gives back."""
+    """Whether another file calls the function around the tape of `step`, and applies the gradients that it returns."""
     callers = model.calls.callers_outside(step.function) if step.function is not None else ()
     return any(caller.applied for caller in callers)
 
@@ -120,7 +120,7 @@ def _lies_in_another(model: Model, place: cst.CSTNode) -> bool:
 
 
 def _is_switched_off(model: Model, place: cst.CSTNode) -> bool:
-    """Whether the step is compiled once the switch is gone that turns eager mode on for everything."""
+    """Whether the step at `place` would be compiled without the switch that turns eager mode on for everything."""
     function = model.function_at(place)
     return function is not None and model.compiled.is_switched_off(function)
 

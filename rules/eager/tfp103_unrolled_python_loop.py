@@ -104,7 +104,7 @@ def _is_unrolled(model: Model, loop: Loop) -> bool:
 
 
 def _is_of_eager_model(model: Model, loop: Loop) -> bool:
-    """Whether a loop is code of a Keras model that this program calls in eager mode, and gives to no `fit`."""
+    """Whether `loop` is code of a model that this program calls in eager mode, and never trains by `fit`."""
     function = loop.function
     if function is None or (model.compiled.is_traced(function) and function.decorators):
         return False

@@ -129,7 +129,7 @@ def _said(model: Model, call: cst.Call) -> str:
 
 
 def _batch_taken_apart(model: Model, call: cst.Call) -> cst.BaseExpression | None:
-    """The batch that the loop around a `predict` goes through, where it asks for one of its samples at a time."""
+    """The batch whose samples the loop around `call` predicts one at a time."""
     loop, given = model.loops.innermost_loop(call), argument(call, 0, "x")
     if callee_name(call) != "predict" or given is None or loop is None or isinstance(loop.node, cst.While):
         return None
@@ -155,7 +155,8 @@ def _is_of_keras_model(model: Model, call: cst.Call) -> bool:
 
 
 def _is_for_each_file(model: Model, call: cst.Call) -> bool:
-    """Whether `predict` is asked of each file: such a loop is one of epochs where it trains, and of steps where it does not."""
+    """Whether `call` predicts for each of several files: such a loop is one of epochs where it trains, and of steps
+    where it does not."""
     if callee_name(call) != "predict":
         return False
     function, loops = model.function_at(call), [model.loops.innermost_loop(call)]
@@ -165,7 +166,7 @@ def _is_for_each_file(model: Model, call: cst.Call) -> bool:
 
 
 def _gives_tensors(model: Model, call: cst.Call) -> bool:
-    """Whether what a call gives is asked for its NumPy values: it is no method of Keras's, then, which gives these."""
+    """Whether the result of `call` is asked for its NumPy values: it is no method of Keras's, then, which gives these."""
     statement, function = model.statement_of(call), model.function_at(call)
     if not isinstance(statement, cst.Assign) or statement.value is not call:
         return False
@@ -204,7 +205,7 @@ def _call_on_batch(edit: Editor, call: cst.Call) -> Repair | Refusal:
 
 
 def _is_used(model: Model, call: cst.Call) -> bool:
-    """Whether the program does anything with what a call returns."""
+    """Whether the program does anything with what `call` returns."""
     statement = model.statement_of(call)
     if isinstance(statement, cst.Expr) and statement.value is call:
         return False

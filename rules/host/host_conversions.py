@@ -46,8 +46,7 @@ class HostConversions:
                 yield Conversion(call, unchanged)
 
     def _is_per_step(self, call: cst.Call) -> bool:
-        """Whether a conversion runs per step, or beside a gradient step that a loop makes again and again, or may
-        make."""
+        """Whether `call` runs per step, or beside a gradient step that a loop repeats or may repeat."""
         model = self._model
         return model.is_per_step(call) or (
             model.training_steps.hold(call)
@@ -55,7 +54,8 @@ class HostConversions:
         )
 
     def _feeds_a_step(self, call: cst.Call) -> bool:
-        """Whether a step uses the result. A gradient step behind a guard is one all the same, and takes this batch."""
+        """Whether a step uses the result of `call`. A gradient step behind a guard is one all the same, and takes this
+        batch."""
         feeds = self._model.feeds
         guarded = self._model.guard_of(call) is not None
         return feeds.a_gradient_step(call) if guarded else feeds.a_step(call)
@@ -93,8 +93,8 @@ class HostConversions:
         )
 
     def _is_made_of_unchanged(self, node: cst.BaseExpression) -> bool:
-        """Whether the step loop makes the same data in each iteration, of numbers that it does not change: labels, as many
-        ones as a batch has samples."""
+        """Whether the step loop makes `node` from the same data in each iteration, by numbers that it does not change:
+        labels, as many ones as a batch has samples."""
         model, loop = self._model, self._model.loops.step_loop(node)
         if loop is None or isinstance(node, cst.Name | cst.Attribute | cst.Subscript):
             return False
@@ -105,7 +105,7 @@ class HostConversions:
         )
 
     def _is_unchanged_array(self, node: cst.BaseExpression) -> bool:
-        """Whether a NumPy array with a name stays the same in the step loop."""
+        """Whether `node` is a NumPy array with a name, which stays the same in the step loop."""
         model = self._model
         loop = model.loops.step_loop(node)
         if (

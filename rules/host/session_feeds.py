@@ -35,12 +35,12 @@ class SessionFeeds:
         return any(map(self._is_batch, self._fed(run)))
 
     def has_array(self, run: cst.Call) -> bool:
-        """Whether a run is fed an array of NumPy's, or a list of which one is made."""
+        """Whether `run` is fed a NumPy array, or a list that becomes one."""
         return any(self._infer.value(value).kind in ("array", "list") for value in self._fed(run))
 
     def has_more_than_settings(self, run: cst.Call) -> bool:
-        """Whether a run is fed what neither the placeholder nor the value is called a number or a switch by: what a
-        session is fed comes from the host, whoever made it."""
+        """Whether `run` is fed something that neither the placeholder nor the value names as a number or a switch: what
+        a session is fed comes from the host, whoever made it."""
         given = argument(run, 1, "feed_dict")
         pairs = self._pairs(given, 0) if given is not None else ()
         return any(not self._has_none(key) and self._may_be_array(key, value) for key, value in pairs)
@@ -57,25 +57,27 @@ class SessionFeeds:
         )
 
     def fills_axes(self, run: cst.Call) -> bool:
-        """Whether a run is fed what goes into a placeholder of one axis or more, as the file declares it."""
+        """Whether `run` feeds a placeholder of one axis or more, as the file declares it."""
         given = argument(run, 1, "feed_dict")
         pairs = self._pairs(given, 0) if given is not None else ()
         return any(self._has_axes(key) and not is_constant(value) for key, value in pairs)
 
     def _has_axes(self, key: cst.BaseExpression) -> bool:
-        """Whether a placeholder is that of a vector or more: `tf.placeholder(tf.float32, [None, 4])`."""
+        """Whether the placeholder `key` has one axis or more: `tf.placeholder(tf.float32, [None, 4])`."""
         shapes = self._declared(key, 0)
         return bool(shapes) and all(map(_is_of_axes, shapes))
 
     def _has_none(self, key: cst.BaseExpression) -> bool:
-        """Whether a placeholder is that of one number or text, the handle of an iterator for instance."""
+        """Whether the placeholder `key` has no axis: it takes one number or text, the handle of an iterator for
+        instance."""
         shapes = self._declared(key, 0)
         return bool(shapes) and all(
             isinstance(shape, cst.List | cst.Tuple) and not shape.elements for shape in shapes
         )
 
     def _declared(self, key: cst.BaseExpression, depth: int) -> list[cst.BaseExpression | None]:
-        """The shapes with which the file declares a placeholder; none where one of its values is something else."""
+        """The shapes with which the file declares the placeholder `key`; none where one of its values is something
+        else."""
         if isinstance(key, cst.Call):
             is_placeholder = has(self._infer.names.qualified(key.func), "placeholder")
             return [argument(key, 1, "shape")] if is_placeholder else []
@@ -151,7 +153,7 @@ class SessionFeeds:
 
 
 def _is_of_axes(shape: cst.BaseExpression | None) -> bool:
-    """Whether a shape has an axis; nobody gives that of a number a name."""
+    """Whether the shape `shape` has an axis; nobody gives that of a number a name."""
     if isinstance(shape, cst.List | cst.Tuple):
         return bool(shape.elements)
     named = isinstance(shape, cst.Name | cst.Attribute | cst.Subscript | cst.BinaryOperation)

@@ -109,7 +109,7 @@ class Syncs:
         )
 
     def _is_timed(self, node: cst.CSTNode) -> bool:
-        """Whether the same iteration, or call of the function, looks at a clock whenever it makes a copy."""
+        """Whether the same iteration, or call of the function, reads a clock whenever `node` makes a copy."""
         loop, function = self.loop_of(node), self._calls.function_at(node)
         return any(
             self.loop_of(call) is loop
@@ -145,7 +145,7 @@ class Syncs:
         return copied
 
     def _is_given_what_is_made_there(self, node: cst.BaseExpression) -> bool:
-        """Whether code of other files gives a function, as the parameter `node`, what the device made, on each step."""
+        """Whether other files pass, on each step, what the device computed as the parameter `node`."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         if (
             not found
@@ -210,11 +210,12 @@ class Syncs:
     # How often
 
     def is_on_each_step(self, node: cst.CSTNode) -> bool:
-        """Whether each step of a long loop runs `node`, behind no condition, in no loop that waits by its nature."""
+        """Whether each step of a long loop runs `node`, under no condition and in no loop that waits anyway."""
         return leads_to(node, self._on_each_step, self._is_on_each_step)
 
     def _is_on_each_step(self, node: cst.CSTNode) -> bool | list[cst.Call]:
-        """Whether that is so by the function around `node`, or else the calls of it, any of which may do it."""
+        """Whether each step of a long loop runs `node`, as far as its function shows; or else the calls of that
+        function, any of which may do it."""
         loop = self.loop_of(node)
         if self._is_seldom(node, loop) or self._guards.guard_of(node) is not None:
             return False
@@ -233,7 +234,7 @@ class Syncs:
         return [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
 
     def _is_seldom(self, node: cst.CSTNode, loop: Loop | None) -> bool:
-        """Whether most iterations of `loop`, or calls of the function, may leave `node` out."""
+        """Whether most iterations of `loop`, or most calls of the function, may skip `node`."""
         end = loop.node if loop is not None else None
         return not all(map(self._usual.holds, conditions(self._walk, node, end, exits=False)))
 
@@ -246,7 +247,7 @@ class Syncs:
         return loop if loop is not None and self._loops.kind(loop) == "none" and self._carries(loop) else None
 
     def _carries(self, loop: Loop) -> bool:
-        """Whether each iteration makes a tensor of the one before: `x = x * 2.0`."""
+        """Whether each iteration of `loop` makes a tensor of the one before: `x = x * 2.0`."""
         return any(
             mentions(statement.value, {name.value})
             for statement in self._assignments.get(loop.node, ())
@@ -265,7 +266,7 @@ class Syncs:
         return found
 
     def _is_short(self, loop: Loop) -> bool:
-        """Whether a loop runs once, for few iterations."""
+        """Whether `loop` runs once, for a few iterations."""
         if loop.parent is not None or isinstance(loop.node, cst.While):
             return False
         function = loop.function
@@ -278,7 +279,7 @@ class Syncs:
         return False
 
     def _is_asked_for(self, tensor: cst.BaseExpression) -> bool:
-        """Whether the same tensor decides, in the same loop or function, how to go on: it is copied for that anyway."""
+        """Whether `tensor` decides, in the same loop or function, how to go on: it is copied for that anyway."""
         name = _name_of(tensor)
         if not name:
             return False
@@ -302,7 +303,7 @@ class Syncs:
     # Counters
 
     def _is_no_question(self, node: cst.CSTNode) -> bool:
-        """Whether a condition only asks whether something is there, or for a multiple: `step % 100 == 0`."""
+        """Whether the condition `node` only asks whether something exists, or for a multiple: `step % 100 == 0`."""
         parent = self._walk.parents.get(node)
         while isinstance(parent, cst.Attribute | cst.Call | cst.Arg):
             node, parent = parent, self._walk.parents.get(parent)

@@ -109,7 +109,7 @@ class HostSyncPerStep(Rule):
 
 
 def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
-    """The first copy of a statement, where each step makes it and the program needs none of them."""
+    """The first copy to the host in `statement`, if it runs on each step and the program could do without all of them."""
     if not model.is_eager(statement) or model.devices.is_on_cpu(statement):
         return None
     syncs = [
@@ -128,7 +128,8 @@ def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
 
 
 def _has_waited(model: Model, statement: cst.CSTNode) -> bool:
-    """Whether the step has waited for the device before, for numbers that Keras gives: nothing is left to wait for."""
+    """Whether the step has waited for the device before `statement`, for numbers that Keras gives: nothing is left to
+    wait for."""
     loop, function = model.own(Syncs).loop_of(statement), model.function_at(statement)
     calls = loop.calls if loop is not None else function.calls if function is not None else []
     place = model.infer.place

@@ -93,7 +93,7 @@ class FileReadPerStep(Rule):
 
 
 def _is_gone_over(model: Model, call: cst.Call) -> bool:
-    """Whether a file is one of those that a program goes over once."""
+    """Whether `call` reads one of the files that the program reads once, one after the other."""
     return model.forward_passes.runs_over_files_alone(call) or model.file_reads.is_of_each(call)
 
 

@@ -45,7 +45,8 @@ class BesideGradients:
         return self._loops.is_per_step(node) and leads_to(node, self._known, self._stands_beside)
 
     def _stands_beside(self, node: cst.CSTNode) -> bool | list[cst.Call]:
-        """Whether that is so by the function around `node`, or else the calls of it, of any of which it may be so."""
+        """Whether a gradient step comes with `node`, as far as its function shows; or else the calls of that function,
+        for any of which that may be so."""
         block = self._infer.place(node).block
         while True:
             if any(self._is_training(statement) for statement in block.statements):
@@ -59,7 +60,7 @@ class BesideGradients:
         return [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
 
     def _is_training(self, statement: cst.CSTNode) -> bool:
-        """Whether a statement makes a gradient step, or calls what makes one; of an `if`, each of its branches."""
+        """Whether `statement` makes a gradient step, or calls what makes one; of an `if`, each of its branches."""
         if isinstance(statement, cst.If):
             return all(any(map(self._is_training, lines)) for lines in _branches(statement))
         if isinstance(statement, _DECIDING):
@@ -125,7 +126,7 @@ class WeightCopies:
         self._walk = infer.walk
 
     def all(self) -> Iterator[WeightCopy]:
-        """Every copy from the weights of known models, in the order of the text."""
+        """Every copy of a known model's weights through host arrays, in the order of the text."""
         for call in self._walk.calls.get("set_weights", ()):
             if not isinstance(call.func, cst.Attribute) or len(call.args) != 1 or call.args[0].star:
                 continue
@@ -142,7 +143,7 @@ class WeightCopies:
                 yield WeightCopy(call, target, given, tuple(sources))
 
     def _are_models(self, nodes: list[cst.BaseExpression]) -> bool:
-        """Whether one is known to be a model or layer of Keras, and none to be anything else."""
+        """Whether one of `nodes` is known to be a model or layer of Keras, and none to be anything else."""
         kinds = [self._infer.value(node).kind for node in nodes]
         return any(kind in _HOLDERS for kind in kinds) and all(
             kind in (*_HOLDERS, "unknown") for kind in kinds
@@ -152,7 +153,7 @@ class WeightCopies:
     def _are_put_back(
         target: cst.BaseExpression, sources: list[cst.BaseExpression], places: list[cst.CSTNode]
     ) -> bool:
-        """Whether a model gets weights of its own from which nothing is computed."""
+        """Whether `target` gets its own weights back, with nothing computed from them."""
         name = dotted_name(target)
         return all(dotted_name(source) == name for source in sources) and not any(
             isinstance(part, cst.ListComp | cst.BinaryOperation)
@@ -169,7 +170,7 @@ class WeightCopies:
         )
 
     def _reached(self, node: cst.CSTNode, depth: int, seen: set[Binding]) -> Iterator[cst.CSTNode]:
-        """The expressions that a value is made from, through names and lists that are filled."""
+        """The expressions that `node` is made from, through names and lists that are filled."""
         yield node
         for name in names_read(node):
             found = self._infer.bindings_reaching(name) if depth < _DEEPEST else None
@@ -200,13 +201,13 @@ class WeightCopies:
                     yield value
 
     def is_on_each_step(self, node: cst.CSTNode) -> bool:
-        """Whether a step loop runs `node` each time, but for the time in which it gathers its first samples, or each time
-        that it makes a gradient step."""
+        """Whether a step loop runs `node` on each step after it has gathered its first samples, or with each gradient
+        step."""
         return self._each_step.runs(node, _waits_for_samples) or self._beside_gradients.holds(node)
 
 
 def _asked_for_weights(place: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """The models whose weights an expression copies to the host: `get_weights()`, `[v.numpy() for v in model.variables]`."""
+    """The models whose weights `place` copies to the host: `get_weights()`, `[v.numpy() for v in model.variables]`."""
     for part in descendants(place):
         match part:
             case cst.Call(func=cst.Attribute(value=holder, attr=cst.Name("get_weights")), args=[]):
@@ -219,7 +220,8 @@ def _asked_for_weights(place: cst.CSTNode) -> Iterator[cst.BaseExpression]:
 
 
 def _waits_for_samples(condition: cst.CSTNode) -> bool:
-    """`if len(buffer) > batch_size:`, `if buffer.can_sample:` and their like: they hold from some step on."""
+    """Whether `condition` waits for enough samples: `if len(buffer) > batch_size:`, `if buffer.can_sample:` and their
+    like."""
     if asks_for_enough(condition):
         return True
     match condition:

@@ -68,7 +68,7 @@ class Containers:
         self._walk = infer.walk
 
     def life(self, addition: Addition) -> Life:
-        """How long the container lives; "unknown" for what may be none."""
+        """How long the container of `addition` lives; "unknown" for what may be none."""
         if isinstance(addition.node, cst.Call) and self._calls.targets(addition.node):
             return "unknown"
         return self._life(addition.container, addition.node, 0)
@@ -94,7 +94,7 @@ class Containers:
         return []
 
     def _life_from(self, binding: Binding, node: cst.CSTNode, depth: int) -> Life:
-        """How long a container lives that a binding makes."""
+        """How long the container that `binding` makes lives."""
         if binding.kind == "param":
             function = self._calls.function_at(node)
             given = self._calls.arguments(function, binding.name) if function is not None else []
@@ -107,7 +107,7 @@ class Containers:
         return self._life_at(binding.node)
 
     def _may_be_list(self, binding: Binding) -> bool:
-        """Whether a binding makes a container, or calls what may give one, outside step loops."""
+        """Whether `binding` makes a container, or calls what may give one, outside step loops."""
         if binding.kind != "assign" or self._is_new_container(binding):
             return binding.kind == "assign"
         return isinstance(binding.value, cst.Call) and not self._loops.is_per_step(binding.node)
@@ -117,12 +117,12 @@ class Containers:
         return function is not None and function.name in ("__init__", "build", "setup")
 
     def _is_new_container(self, binding: Binding) -> bool:
-        """Whether a binding makes a container that grows without end; a deque with a greatest length is none."""
+        """Whether `binding` makes a container that can grow without limit; a deque with a greatest length is none."""
         made = made_by(self._infer, binding)
         return made is not None and not made.is_bounded
 
     def _life_at(self, place: cst.CSTNode) -> Life:
-        """How long a container lives that is made or emptied at `place`."""
+        """How long the container that is made or emptied at `place` lives."""
         if self._loops.is_per_step(place):
             return "step"
         return "round" if self._loops.batches.is_made_anew(place) else "run"
@@ -160,7 +160,7 @@ class Containers:
         return isinstance(parent, cst.AssignTarget)
 
     def reads(self, addition: Addition) -> Iterator[cst.BaseExpression]:
-        """Every use of the container that does not make it grow."""
+        """Every use of the container of `addition` that does not make it grow."""
         for use in self.uses(addition.container):
             outer = use
             parent = self._walk.parents.get(outer)
@@ -172,7 +172,8 @@ class Containers:
                 yield use
 
     def is_bounded(self, addition: Addition) -> bool:
-        """Whether the loop looks at a number of elements that is written in the code: `dataset.take(50)`, `if n > 16: break`."""
+        """Whether the loop around `addition` takes a fixed number of elements, written in the code: `dataset.take(50)`,
+        `if n > 16: break`."""
         loop = self._loops.innermost_loop(addition.node)
         if loop is not None and self._loops.is_per_step(loop.node):
             return False  # a few elements on each step
@@ -181,7 +182,7 @@ class Containers:
         return loop is not None and self._infer.integers.cut(loop.iterable) is not None
 
     def _breaks_soon(self, loop: Loop) -> bool:
-        """Whether a loop is left when the count of its iterations comes to a small number."""
+        """Whether `loop` ends when the count of its iterations reaches a small number."""
         counter = Counters(self._infer).name(loop)
         for line in loop.node.body.body if counter and not isinstance(loop.node, cst.CompFor) else ():
             if not isinstance(line, cst.If) or not isinstance(last_statement(line.body), cst.Break):
@@ -202,7 +203,8 @@ class Containers:
     # Loops that are no step loops
 
     def is_store(self, addition: Addition) -> bool:
-        """Whether a loop that trains nothing fills a container with tensors that it makes, for other loops to read.
+        """Whether a loop that trains nothing fills the container of `addition` with tensors that it makes, for other
+        loops to read.
 
         Containers that are passed on or returned are none: layers of a model and time steps end in `tf.concat`.
         """
@@ -223,7 +225,7 @@ class Containers:
         )
 
     def _is_long(self, loop: Loop) -> bool:
-        """Whether a loop counts to an unknown number, or to more than a few."""
+        """Whether `loop` counts to an unknown number, or to more than a few."""
         stop = counts_to(self._infer, loop.iterable)
         if stop is None or (isinstance(stop, cst.Name | cst.Attribute) and names_a_part(last_name(stop))):
             return False  # the layers of a model
@@ -247,7 +249,7 @@ def additions(walk: Walk) -> Iterator[Addition]:
 
 
 def _loses(parent: cst.CSTNode | None, part: cst.Subscript) -> TypeGuard[cst.CSTNode]:
-    """Whether what is done to a part of a container makes it smaller: `del c[:]`, `c[:] = []`, `c[i].pop()`."""
+    """Whether the container gets smaller by what is done to `part`: `del c[:]`, `c[:] = []`, `c[i].pop()`."""
     match parent:
         case cst.Del():
             return True
@@ -259,14 +261,14 @@ def _loses(parent: cst.CSTNode | None, part: cst.Subscript) -> TypeGuard[cst.CST
 
 
 def _base(node: cst.BaseExpression) -> cst.Name | cst.Attribute | None:
-    """`d` for `d[k][j]`: what holds the container that grows."""
+    """The container that `node` is an item of: `d` for `d[k][j]`."""
     while isinstance(node, cst.Subscript):
         node = node.value
     return node if isinstance(node, cst.Name | cst.Attribute) else None
 
 
 def _items(value: cst.BaseExpression, method: str) -> tuple[cst.BaseExpression, ...]:
-    """What is kept: the parts of a tuple, list or dict one by one."""
+    """What is kept of `value`: the parts of a tuple, list or dict one by one."""
     if isinstance(value, cst.Dict):
         return tuple(element.value for element in value.elements)
     if isinstance(value, cst.Tuple) or (method == "extend" and isinstance(value, cst.List)):
@@ -294,14 +296,15 @@ class Kept:
         self._walk = infer.walk
 
     def feeds_gradient(self, addition: Addition) -> bool:
-        """Whether the container grows, or is read, under a gradient tape: the gradient needs its tensors."""
+        """Whether the container of `addition` grows, or is read, under a gradient tape: the gradient needs its tensors."""
         places: list[cst.CSTNode] = [*self._containers.reads(addition)]
         if not self._outlives_tape(addition):
             places.append(addition.node)
         return any(self._is_under_tape(place, 0) for place in places)
 
     def _outlives_tape(self, addition: Addition) -> bool:
-        """Whether a list grows under the tape of each step and lives through all of them: who reads it decides."""
+        """Whether the list of `addition` grows under the tape of each step and lives through all of them: who reads it
+        decides."""
         return (
             isinstance(addition.container, cst.Name)
             and is_under_tape(self._infer, addition.node)
@@ -331,14 +334,15 @@ class Kept:
         return False
 
     def is_asked_for(self, addition: Addition) -> bool:
-        """Whether who calls the function says by a flag that they want what is kept: `if return_all:`."""
+        """Whether callers ask by a flag for what `addition` keeps: `if return_all:`."""
         tests = conditions(self._walk, addition.node, exits=False)
         names = [test for test in tests if isinstance(test, cst.Name)]
         found = filter(None, map(self._infer.bindings_reaching, names))
         return any(binding.kind == "param" for _, bindings in found for binding in bindings)
 
     def is_used_up(self, addition: Addition) -> bool:
-        """Whether all that is held goes into ops, right behind the loop that fills a list and as often as that is made.
+        """Whether all that the list of `addition` holds goes into ops, right after the loop that fills it and as often
+        as it is made.
 
         It is then parts of a computation: `tf.stack(outputs)`. In an evaluation, so are numbers for a mean.
         """
@@ -371,8 +375,8 @@ class Kept:
         return has(name, "combines") or (reduced and has(name, "one-number"))
 
     def use_as_tensor(self, addition: Addition, *, besides_ops: bool = False) -> cst.CSTNode | None:
-        """Where something asks of what is held what only a tensor can do; with `besides_ops`, what takes a list of numbers as
-        well, `tf.reduce_mean(losses)`, does not count."""
+        """Where what `addition` keeps is asked for what only a tensor can do; with `besides_ops`, what takes a list of
+        numbers as well, `tf.reduce_mean(losses)`, does not count."""
         for read in self._containers.reads(addition):
             outer: cst.CSTNode = read
             parent = self._walk.parents.get(outer)

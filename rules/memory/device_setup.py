@@ -33,7 +33,8 @@ class DeviceSetup:
         self._known: dict[Function, cst.Call | None] = {}
 
     def before(self, node: cst.CSTNode) -> cst.Call | None:
-        """A call that surely ran before `node` and made TensorFlow set up its devices: here, or in every caller."""
+        """A call that is known to run before `node` and to make TensorFlow set up its devices: here, or in every
+        caller."""
         function = self._calls.function_at(node)
         here = self._first_in(function, node)
         return here if here is not None or function is None else self._before_calls(function)
@@ -49,7 +50,8 @@ class DeviceSetup:
         return self._known[function]
 
     def _first_in(self, function: Function | None, node: cst.CSTNode) -> cst.Call | None:
-        """The first such call that surely runs before `node`, in the text of `function` or of the module."""
+        """The first call before `node`, in the same function or in the module, that is known to make TensorFlow set up
+        its devices."""
         at = self._infer.place(node)
         calls = function.calls if function is not None else self._walk.module_calls
         before = [call for call in calls if self._infer.place(call).order < at.order]
@@ -59,7 +61,7 @@ class DeviceSetup:
 
     @remembered
     def sets_up(self, call: cst.Call, depth: int = 0) -> bool:
-        """Whether a call runs an op, makes something that lives on a device, or lists the logical ones."""
+        """Whether `call` runs an op, makes something that lives on a device, or lists the logical devices."""
         name = self._infer.names.qualified(call.func)
         if name:
             return _lives_on_devices(name)
@@ -80,7 +82,8 @@ class DeviceSetup:
         )
 
     def _surely_runs(self, call: cst.Call, block: Block) -> bool:
-        """Whether a call in front of `block`, in the same function, runs in eager mode whenever `block` is reached."""
+        """Whether `call` is known to run in eager mode before the code in question. `block` holds that code, in the
+        same function."""
         current: cst.CSTNode | None = self._walk.parents.get(call)
         while current is not None and current not in self._walk.at:
             if isinstance(current, _CONDITIONAL):

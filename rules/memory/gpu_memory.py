@@ -77,7 +77,7 @@ class GpuMemory:
 
     @cached_property
     def is_settled(self) -> bool:
-        """Whether the file says how much memory TensorFlow takes of a GPU, or may leave that to a helper."""
+        """Whether the file sets how much GPU memory TensorFlow takes, or may leave that to a helper."""
         walk = self._walk
         if any(self._sets(call) for name in _SETTERS for call in walk.calls.get(name, ())):
             return True
@@ -125,7 +125,7 @@ class GpuMemory:
         )
 
     def _is_foreign(self, call: cst.Call) -> bool:
-        """Whether a call runs a function that is neither in this project nor TensorFlow's."""
+        """Whether `call` runs a function that is neither in this project nor TensorFlow's."""
         if self._infer.value(call.func).outside:
             return False  # the texts of what is imported have been looked at
         dotted = self._infer.names.dotted(call.func)

@@ -55,7 +55,7 @@ class GradientSums:
         self._walk = infer.walk
 
     def all(self) -> Iterator[GradientSum]:
-        """Every such statement, in the order of the text."""
+        """Every statement that adds up gradients of several batches in a list, in the order of the text."""
         for statement in self._walk.at:
             total = self._total_of(statement)
             kept = self._is_kept(statement, total) if total is not None else None
@@ -65,7 +65,7 @@ class GradientSums:
     # What is added
 
     def _total_of(self, statement: cst.CSTNode) -> Total | None:
-        """The list that a statement adds gradients to; None for every other statement."""
+        """The list that `statement` adds gradients to; None for every other statement."""
         match statement:
             case cst.Assign(
                 targets=[cst.AssignTarget(target=cst.Name() | cst.Attribute() | cst.Subscript() as total)],
@@ -95,7 +95,7 @@ class GradientSums:
         return total if self._is_list_of_tensors(total) and self._is_one_gradient(gradient, 0) else None
 
     def _adds_part(self, added: cst.BaseExpression, each: cst.CompFor, total: Total) -> bool:
-        """Whether a comprehension gives `total` with a gradient added to each of its parts."""
+        """Whether `added`, in a comprehension, adds a gradient to each item of `total`."""
         pairs = [
             (given, target)
             for given, target in with_targets(self._infer, each.iter, each.target)
@@ -118,7 +118,7 @@ class GradientSums:
         return False
 
     def _added_to(self, added: cst.BaseExpression, to: cst.BaseExpression) -> cst.BaseExpression | None:
-        """What an expression adds to `to`: `g` in `to + g`, `tf.add(to, g)` or `tf.add_n([to, g])`."""
+        """What `added` adds to `to`: `g` in `to + g`, `tf.add(to, g)` or `tf.add_n([to, g])`."""
         match added:
             case cst.IfExp():
                 return self._added_to(added.body, to) or self._added_to(added.orelse, to)
@@ -143,7 +143,7 @@ class GradientSums:
 
     @remembered
     def _is_one_gradient(self, node: cst.BaseExpression, depth: int) -> bool:
-        """Whether a value is computed from one of the gradients that a tape gave."""
+        """Whether `node` is computed from one of the gradients that a tape gave."""
         if depth > _DEEPEST:
             return False
         match node:
@@ -168,7 +168,7 @@ class GradientSums:
 
     @remembered
     def _are_gradients(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool:
-        """Whether a value, or the part of it that `path` leads to, is what a tape gave for several variables."""
+        """Whether `node`, or the part of it that is asked for, is what a tape gave for several variables."""
         if depth > _DEEPEST:
             return False
         match node:
@@ -227,7 +227,8 @@ class GradientSums:
     # From batch to batch
 
     def _is_kept(self, statement: cst.CSTNode, total: Total) -> bool | None:
-        """Whether the list is kept from batch to batch; False where it starts from zero, None where that is open."""
+        """Whether `statement` adds to a list that is kept from batch to batch; False where it starts from zero, None
+        where that is open."""
         while isinstance(total, cst.Subscript):
             total = total.value  # type: ignore[assignment]
         if isinstance(total, cst.Attribute):
@@ -249,13 +250,13 @@ class GradientSums:
         return False if self._is_zeros(bindings[0].value) else None
 
     def _reads(self, name: cst.Name, statement: cst.CSTNode) -> bool:
-        """Whether a mention of the list in a statement is one that reads it."""
+        """Whether `statement` reads the list where it mentions `name`."""
         if self._infer.place(name) is not self._walk.at[statement]:
             return False
         return not isinstance(self._walk.parents.get(name), cst.AssignTarget)
 
     def _is_over_gradients(self, loop: Loop) -> bool:
-        """Whether a loop runs over gradients, or over their indices."""
+        """Whether `loop` runs over gradients, or over their indices."""
         if isinstance(loop.node, cst.While) or loop.iterable is None:
             return False
         counted = counting(self._infer, loop.iterable)

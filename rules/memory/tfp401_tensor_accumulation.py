@@ -123,7 +123,8 @@ def _accumulates(model: Model, addition: Addition) -> bool:
 
 
 def _is_guarded(model: Model, addition: Addition) -> bool:
-    """Whether a guard keeps tensors from being added on each step; one that the step itself stands behind does not."""
+    """Whether a guard keeps `addition` from adding tensors on each step; one that the step itself stands behind does
+    not."""
     guard = model.guard_of(addition.node)
     if guard is None:
         return False
@@ -132,7 +133,8 @@ def _is_guarded(model: Model, addition: Addition) -> bool:
 
 
 def _is_wanted(model: Model, addition: Addition) -> bool:
-    """Whether what is kept are parts of a computation, or scalars for a number at its end."""
+    """Whether the program needs what `addition` keeps, as tensors of a computation or as scalars for a number at its
+    end."""
     if not model.own(Kept).is_used_up(addition):
         return False
     kept = _tensors(model, addition)
@@ -140,7 +142,7 @@ def _is_wanted(model: Model, addition: Addition) -> bool:
 
 
 def _tensors(model: Model, addition: Addition) -> list[cst.BaseExpression]:
-    """The parts of what is added that are tensors."""
+    """The tensors among what `addition` adds."""
     return [kept for kept in addition.added if _is_tensor(model.value(kept))]
 
 
@@ -175,7 +177,7 @@ def _made_for(model: Model, addition: Addition) -> list[cst.Assign]:
 
 
 def _is_never_read(model: Model, addition: Addition) -> bool:
-    """Whether a function keeps tensors in a list of its own that nothing reads, and computes nothing to do so."""
+    """Whether `addition` keeps tensors in a function's own list that nothing reads, and computes nothing to do so."""
     if not isinstance(addition.container, cst.Name) or model.function_at(addition.node) is None:
         return False
     scope = model.names.home(addition.container)

@@ -79,14 +79,14 @@ class TapeSpansLoop(Rule):
 
 
 def _loops(model: Model, tape: Tape) -> Iterator[Loop]:
-    """The step loops that run while the tape is open."""
+    """The step loops that run while `tape` is open."""
     for loop in tape.function.loops if tape.function is not None else model.walk.module_loops:
         if model.loops.kind(loop) == "step" and _lies_in(model, loop.node, tape.node):
             yield loop
 
 
 def _makes_steps(model: Model, tape: Tape, loop: Loop) -> bool:
-    """Whether an iteration asks the tape for a gradient and applies it."""
+    """Whether `loop` asks `tape` for gradients and applies them, both in its body."""
     return any(
         any(_lies_in(model, call, loop.node) for call in step.gradients)
         and any(_lies_in(model, call, loop.node) for call in step.applied)
@@ -96,7 +96,7 @@ def _makes_steps(model: Model, tape: Tape, loop: Loop) -> bool:
 
 
 def _takes_batches(model: Model, tape: Tape, loop: Loop) -> bool:
-    """Whether the loop takes a dataset's batches, and no other tape has a part in it."""
+    """Whether `loop` takes batches from a dataset, and no tape but `tape` is around it or in it."""
     if loop.iterable is None or not runs_over_batches(model.value(loop.iterable)):
         return False
     return not any(

@@ -87,7 +87,7 @@ class PersistentTape(Rule):
 
 
 def _persistent(call: cst.Call) -> cst.Arg | None:
-    """The argument that makes a tape persistent."""
+    """The argument of `call` that makes a tape persistent."""
     for index, arg in enumerate(call.args):
         if arg.star:
             return None
@@ -99,7 +99,7 @@ def _persistent(call: cst.Call) -> cst.Arg | None:
 
 
 def _asked(model: Model, tape: Tape) -> list[cst.Call] | None:
-    """The gradients asked of a tape; None where it may be asked for more elsewhere."""
+    """The gradients that the file asks of `tape`; None where it may be asked for more elsewhere."""
     asked: list[cst.Call] = []
     for mention in model.tapes.mentions(tape):
         if model.function_at(mention) is not tape.function:
@@ -114,7 +114,7 @@ def _asked(model: Model, tape: Tape) -> list[cst.Call] | None:
 
 
 def _is_asked_once(model: Model, call: cst.Call, tape: Tape) -> bool:
-    """Whether a gradient is asked once each time that the tape is opened."""
+    """Whether `call` asks for its gradient once each time that `tape` is opened."""
     loop, around = model.loops.innermost_loop(call), model.loops.innermost_loop(tape.node)
     while around is not None and around is not loop:
         around = around.parent

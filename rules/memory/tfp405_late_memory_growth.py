@@ -91,7 +91,7 @@ class LateMemoryGrowth(Rule):
 
 
 def _was_set_before(model: Model, setters: list[cst.Call], early: cst.Call) -> bool:
-    """Whether something may be set in front of the first op, so that setting the same again does nothing."""
+    """Whether the same may be set before `early` already, so that setting it again does nothing."""
     return any(_runs_before(model, setter, early, 0) for setter in setters)
 
 

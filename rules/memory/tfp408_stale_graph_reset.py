@@ -97,7 +97,7 @@ def _runs_per_step(model: Model, call: cst.Call) -> bool:
 
 
 def _makes_models(model: Model, call: cst.Call) -> bool:
-    """Whether the loop or function that holds a call may make models, also in functions that it calls."""
+    """Whether the loop or function around `call` may make models, directly or through calls."""
     loop, function = model.loops.step_loop(call), model.function_at(call)
     waiting: list[cst.CSTNode] = [
         loop.node if loop is not None else function.node if function else model.module

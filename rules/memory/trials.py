@@ -86,13 +86,13 @@ class Trials:
         return loop
 
     def _is_short(self, loop: Loop) -> bool:
-        """Whether a loop has a few iterations: `range(2)`, or `range(RUNS)`, or over a list of two items; where the code
-        does not show how many, one that is part of an iteration of the loop around it."""
+        """Whether `loop` has only a few iterations: `range(2)`, or `range(RUNS)`, or over a list of two items; where
+        the code does not show how many, one that is part of an iteration of the loop around it."""
         count = self._infer.integers.length(loop.iterable)
         return count <= _FEW if count is not None else is_part_of_one_iteration(self._infer, loop)
 
     def differ(self, trial: Trial) -> bool:
-        """Whether each iteration builds another model, of what the loop goes over: `Dense(units)`."""
+        """Whether each iteration makes `trial` with other arguments, from what it iterates over: `Dense(units)`."""
         node = trial.loop.node
         if not isinstance(node, cst.For):
             return False
@@ -100,12 +100,12 @@ class Trials:
         return any(mentions(arg.value, names) for arg in trial.made.args)
 
     def are_few(self, trial: Trial) -> bool:
-        """Whether there are, as the loop shows, so few models that all of them fit into memory, unless they are huge."""
+        """Whether the loop shows that it makes so few models that all of them fit into memory, unless they are huge."""
         count = self._infer.integers.length(trial.loop.iterable)
         return count is not None and count <= _SEVERAL
 
     def frees(self, trial: Trial) -> bool:
-        """Whether anything in an iteration is done for the sake of memory."""
+        """Whether an iteration that makes `trial` does anything to free memory."""
         for holder in self._run_by(trial):
             for node in descendants(holder):
                 if isinstance(node, cst.Call) and callee_name(node) in _FREES:
@@ -131,7 +131,7 @@ class Trials:
     # The model
 
     def _mentions(self, target: cst.Name, made: cst.Call) -> list[cst.Name]:
-        """Where the model is read under the name that it was given."""
+        """Where the model is read under the name `target`."""
         mentions = []
         for node in self._infer.names.mentions(target.value, self._infer.names.home(target)):
             found = self._infer.bindings_reaching(node)
@@ -147,8 +147,8 @@ class Trials:
 
     @remembered
     def _trains(self, mention: cst.Name, depth: int) -> bool:
-        """Whether the model is fitted here, or trained by a compiled method of its own, or handed to a function of this file
-        that trains it, compiled."""
+        """Whether `mention` is where the model is fitted, trained by a compiled method of its own, or passed to a
+        compiled function of this file that trains it."""
         parent = self._walk.parents.get(mention)
         if isinstance(parent, cst.Attribute):
             call = self._walk.parents.get(parent)
@@ -166,14 +166,14 @@ class Trials:
         return False
 
     def _updates_compiled(self, function: Function) -> bool:
-        """Whether a function is compiled and changes a model's variables."""
+        """Whether `function` is compiled and changes a model's variables."""
         return self._compiled.state(function) == "compiled" and any(
             trains_by(self._infer, call) == "update" for call in function.calls
         )
 
     @remembered
     def _may_keep(self, mention: cst.Name, depth: int) -> bool:
-        """Whether the model may outlive its iteration: kept, given back or handed to something unknown."""
+        """Whether `mention` lets the model outlive its iteration: kept, given back or handed to something unknown."""
         parent = self._walk.parents.get(mention)
         if isinstance(parent, cst.Attribute | cst.Call):
             return False

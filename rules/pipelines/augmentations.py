@@ -29,7 +29,7 @@ class Augmentations:
         self._parents = infer.walk.parents
 
     def draws(self, stage: Stage) -> bool:
-        """Whether the function of a `map` draws random numbers whenever it is called, whatever it is given."""
+        """Whether the function that a `map` is given draws random numbers on each call, whatever it is given."""
         given = argument(stage.call, 0, "map_func") if stage.name == "map" else None
         if given is None:
             return False
@@ -63,7 +63,7 @@ class Augmentations:
         return not targets and self._is_random_layer(call.func, called=call)
 
     def _always_runs(self, node: cst.CSTNode, function: Function) -> bool:
-        """Whether a part of a function runs on each call, behind no condition and in no function defined in it."""
+        """Whether `node` runs on each call of `function`, under no condition and in no function defined in it."""
         child, current = node, self._parents.get(node)
         while current is not None and current is not function.node:
             match current:

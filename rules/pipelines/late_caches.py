@@ -46,7 +46,7 @@ class LateCaches:
         self._model = model
 
     def of(self, cache: cst.Call) -> LateCache | None:
-        """The nearest stage that `cache` stands behind wrongly, on one of the ways in which its dataset is built."""
+        """The nearest stage before `cache` that should not be there, in one of the pipelines that build its dataset."""
         ways = [way for way in self._model.pipelines.stages_before(cache) if way[-1].call is cache]
         for way in ways:
             for index in reversed(range(len(way) - 1)):
@@ -75,7 +75,7 @@ class LateCaches:
         return "shuffle" if stage.name == "shuffle" and self._keeps_order(way, index) else None
 
     def _excludes(self, one: cst.Call, other: cst.Call) -> bool:
-        """Whether conditions in front of two stages ask different things of one value: both may never hold."""
+        """Whether the conditions on `one` and on `other` ask different things of one value: both may never hold."""
         asked, also = (list(conditions(self._model.walk, call, exits=False)) for call in (one, other))
         return any(
             here is not there and _names_in(here) & _names_in(there) and not same_code(here, there)
@@ -85,7 +85,7 @@ class LateCaches:
         )
 
     def _keeps_order(self, way: Pipeline, index: int) -> bool:
-        """Whether a shuffle gives another order in each epoch, which nothing behind the cache does again."""
+        """Whether a shuffle gives another order in each epoch, which nothing after the cache does again."""
         stage = way[index]
         again = argument(stage.call, 2, "reshuffle_each_iteration")
         if again is not None and not is_name(again, "True"):

@@ -62,7 +62,8 @@ class Materializations:
         self._walk = model.walk
 
     def all(self) -> Iterator[Materialization]:
-        """Every place, by form, of datasets that are no few elements or numbers written down."""
+        """Every place that materializes a dataset, by form; not those of a few elements, of file names or of data
+        written in the file."""
         for found in (*self._lists(), *self._lengths(), *self._sums(), *self._loops()):
             if found.value.pipelines and not any(map(self._is_small, found.value.pipelines)):
                 if found.form not in ("list", "stack") or not self._is_condensed(self._kept(found)):
@@ -71,7 +72,8 @@ class Materializations:
     # Forms
 
     def _lists(self) -> Iterator[Materialization]:
-        """`list(ds)`, `tuple(ds.as_numpy_iterator())`, and either within `len(…)`."""
+        """The lists and tuples that hold a dataset: `list(ds)`, `tuple(ds.as_numpy_iterator())`, and either within
+        `len(…)`."""
         for name in ("list", "tuple"):
             for call in self._model.calls_named(name):
                 if len(call.args) != 1 or has_stars(call) or self._builtin(call) != name:
@@ -86,7 +88,7 @@ class Materializations:
                     yield Materialization(call, "list", *found)
 
     def _lengths(self) -> Iterator[Materialization]:
-        """`len([x for x in ds])`."""
+        """The lengths of lists made of a dataset: `len([x for x in ds])`."""
         for call in self._model.calls_named("len"):
             given = call.args[0].value if len(call.args) == 1 and self._builtin(call) == "len" else None
             part = given.for_in if isinstance(given, cst.ListComp) else None
@@ -96,7 +98,7 @@ class Materializations:
                     yield Materialization(call, "count", *found)
 
     def _sums(self) -> Iterator[Materialization]:
-        """`sum(1 for _ in ds)`."""
+        """The sums that count a dataset's elements: `sum(1 for _ in ds)`."""
         for call in self._model.calls_named("sum"):
             given = call.args[0].value if len(call.args) == 1 else None
             if self._builtin(call) != "sum" or not isinstance(given, cst.GeneratorExp | cst.ListComp):
@@ -130,13 +132,13 @@ class Materializations:
     # Datasets
 
     def _dataset(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, Value] | None:
-        """The dataset that an expression gives the elements of, numbered or not, and what is known of it."""
+        """The dataset whose elements `node` gives, numbered or not, and its value."""
         node = source(self._model.infer, node)
         value = self._model.value(node)
         return (node, value) if value.kind == "dataset" else None
 
     def _is_small(self, pipeline: Pipeline) -> bool:
-        """Whether a pipeline gives a few elements, names of files, or what is written down in the file."""
+        """Whether a pipeline gives a few elements, file names, or data written in the file."""
         source = pipeline[0]
         for stage in pipeline:
             if stage.name == "take":
@@ -148,7 +150,7 @@ class Materializations:
         return source.name == "range" or {stage.name for stage in pipeline} <= _NAMES
 
     def _is_trained_on(self, call: cst.Call, value: Value) -> bool:
-        """Whether the list that a call makes, or the dataset itself, is trained on."""
+        """Whether the list that `call` makes, or the dataset itself, is trained on."""
         if self._ends_in_training(value):
             return True
         statement = self._model.statement_of(call)
@@ -165,12 +167,12 @@ class Materializations:
         )
 
     def _is_made_an_array(self, around: cst.Call | None, found: tuple[cst.BaseExpression, Value]) -> bool:
-        """Whether `np.array(list(ds))` holds all elements in one array, where nothing says that they are tested on."""
+        """Whether all elements end in one array, as in `np.array(list(ds))`, and nothing says that they are tested on."""
         holds = around is not None and has(self._builtin(around), "makes-array", "joins-arrays")
         return holds and not any(map(is_name_of_evaluation, map(last_name, _receivers(found[0]))))
 
     def _is_counted_in_vain(self, found: tuple[cst.BaseExpression, Value]) -> bool:
-        """Whether TensorFlow knows how many elements a dataset has, or training runs through all of them anyhow."""
+        """Whether TensorFlow knows how many elements the dataset has, or training runs through all of them anyhow."""
         if self.unknown_size(found[1]) is None or self._is_named_for_training(found):
             return True
         is_named = self._model.successors.is_named_for_training
@@ -211,8 +213,8 @@ class Materializations:
         return holder if holder is not None else found.node
 
     def _is_condensed(self, node: cst.CSTNode, depth: int = 0) -> bool:
-        """Whether the program keeps no more of all elements than a statistic, or what is distinct among them: a
-        vocabulary, bounds, what a layer adapts to. That is learnt from the whole dataset, once."""
+        """Whether the program keeps only a statistic of the elements that `node` gives, or the distinct ones among
+        them: a vocabulary, bounds, what a layer adapts to. That is learnt from the whole dataset, once."""
         parent = self._model.parent(node)
         if depth > _DEEPEST:
             return False
@@ -238,7 +240,7 @@ class Materializations:
         return False
 
     def _may_be(self, name: cst.Name, value: cst.CSTNode) -> bool:
-        """Whether a name is read where it may stand for what `value` gave."""
+        """Whether `name` is read where it may stand for what `value` gave."""
         found = self._model.infer.bindings_reaching(name) if is_read(self._walk.parents, name) else None
         return found is not None and any(binding.value is value for binding in found[1])
 
@@ -248,13 +250,13 @@ class Materializations:
         return builtin_or_qualified(self._model.infer, call.func)
 
     def _call_around(self, node: cst.CSTNode) -> cst.Call | None:
-        """The call whose first argument `node` is."""
+        """The call whose first argument is `node`."""
         arg = self._model.parent(node)
         outer = self._model.parent(arg) if isinstance(arg, cst.Arg) else None
         return outer if isinstance(outer, cst.Call) and arg is outer.args[0] else None
 
     def _comprehension_keeps(self, loop: Loop) -> bool:
-        """Whether a list comprehension keeps the elements of what it runs over, or the first part of each."""
+        """Whether `loop`, of a list comprehension, keeps the elements that it iterates over, or the first part of each."""
         holder = self._model.parent(loop.node)
         plain = isinstance(holder, cst.ListComp) and holder.for_in is loop.node
         around = self._call_around(holder) if plain and holder is not None else None
@@ -280,7 +282,7 @@ def _repeats_some_times(stage: Stage) -> bool:
 
 
 def _keeps(node: cst.BaseExpression, target: cst.BaseExpression) -> bool:
-    """Whether an expression is what a loop gives, or the first part of it, as it is, as NumPy or as text."""
+    """Whether `node` is what a loop gives, or the first part of it, as it is, as NumPy or as text."""
     match node:
         case cst.Call(func=cst.Name("str"), args=[cst.Arg(value=given)]):
             return _keeps(given, target)
@@ -294,7 +296,7 @@ def _keeps(node: cst.BaseExpression, target: cst.BaseExpression) -> bool:
 
 
 def _only_keeps(loop: cst.For) -> bool:
-    """Whether all that a loop does is to append, its elements or the first parts of them among it."""
+    """Whether `loop` does nothing but append, and appends its elements or their first parts."""
     kept = []
     for statement in _statements(loop):
         call = statement.value if isinstance(statement, cst.Expr) else None
@@ -307,7 +309,7 @@ def _only_keeps(loop: cst.For) -> bool:
 
 
 def _only_counts(loop: cst.For) -> bool:
-    """Whether all that a loop does is `count += 1`."""
+    """Whether `loop` does nothing but count, `count += 1`."""
     match list(_statements(loop)):
         case [cst.AugAssign(target=cst.Name(), operator=cst.AddAssign(), value=added)]:
             return integer(added) == 1

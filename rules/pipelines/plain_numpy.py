@@ -73,7 +73,7 @@ class PlainNumpy:
         self._calls = calls
 
     def ops(self, node: cst.BaseExpression) -> list[str] | None:
-        """The ops for a function that is given to `tf.py_function` or `tf.numpy_function`."""
+        """The ops that can do the work of `node`, which is given to `tf.py_function` or `tf.numpy_function`."""
         name = self._infer.names.qualified(node)
         if name:
             twin = fact(name, "twin")
@@ -198,7 +198,7 @@ class _Reader:
         return plain and self.is_plain(function.node.body, depth)
 
     def is_plain(self, node: cst.CSTNode, depth: int) -> bool:
-        """Whether code only computes with what it is given, by what TensorFlow can do as well."""
+        """Whether `node` only computes with what it is given, by what TensorFlow can do as well."""
         if not isinstance(node, self._kinds if depth == 0 else _PLAIN):
             return False
         match node:

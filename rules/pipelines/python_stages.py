@@ -39,7 +39,7 @@ class PythonStage:
 
     @property
     def computes(self) -> bool:
-        """Whether Python computes with the elements by what has ops, and does not just hand on what is in memory."""
+        """Whether Python does to the elements what TensorFlow has ops for, rather than only hand on what is in memory."""
         return self.ops is not None and self.ops != (SLICES,)
 
 
@@ -50,8 +50,8 @@ class PythonStages:
         self._model = model
 
     def trained_on(self) -> Iterator[PythonStage]:
-        """Those whose elements are trained on and made anew in each epoch, each once by what runs Python: several stages may
-        run it."""
+        """The stages that run Python and whose elements are made anew in each epoch to train on, each once by what runs
+        Python: several stages may run it."""
         seen: set[cst.Call] = set()
         for stage in self._all():
             if stage.node in seen or self._model.successors.is_kept(stage.call):
@@ -81,7 +81,7 @@ class PythonStages:
                         yield PythonStage(call, host, None if ops is None else tuple(ops))
 
     def _only_computes(self, node: cst.BaseExpression, *, generates: bool = False) -> bool:
-        """Whether a function of Python is in sight, and reads nothing that TensorFlow can't."""
+        """Whether `node` is a Python function of this file that reads nothing that TensorFlow can't read."""
         model = self._model
         if generates:
             generators = model.own(PlainNumpy).generators(node)
@@ -97,7 +97,7 @@ class PythonStages:
         return function is not None and not function.yields and not model.own(OtherReads).may_be_in(function)
 
     def _host_calls(self, function: Function, seen: set[Function]) -> Iterator[cst.Call]:
-        """The calls in a function, and in those that it calls, that run Python."""
+        """The calls that run Python in `function`, and in those that it calls."""
         if function in seen:
             return
         seen.add(function)
@@ -108,7 +108,7 @@ class PythonStages:
                 yield from self._host_calls(target, seen)
 
     def is_trained_on(self, call: cst.Call) -> bool:
-        """Whether the elements of the stage that a call adds go into a training step, as far as the file shows."""
+        """Whether the elements of the stage that `call` adds go into a training step, as far as the file shows."""
         successors = self._model.successors
         behind = {other.name for other in successors.behind(call)}
         if is_name_of_evaluation(last_name(argument(call, 0))):
@@ -119,8 +119,8 @@ class PythonStages:
         return bool(around & _FOR_TRAINING) and not successors.is_for_evaluation(call)
 
     def is_for_steps(self, call: cst.Call) -> bool:
-        """Whether the elements of the stage that a call adds are batched for steps that train or evaluate, as far as the
-        file shows, rather than written somewhere."""
+        """Whether the elements of the stage that `call` adds are batched for steps that train or evaluate, as far as
+        the file shows, rather than written somewhere."""
         successors = self._model.successors
         if successors.is_consumed(call):
             return successors.is_for_training(call) or successors.is_for_evaluation(call)
@@ -175,7 +175,7 @@ class OtherReads:
         return called
 
     def _is_reader(self, call: cst.Call) -> bool:
-        """Whether a call of what is not defined here reads something that TensorFlow can't."""
+        """Whether `call`, of a function that is not defined here, reads something that TensorFlow can't."""
         name = builtin_or_qualified(self._infer, call.func)
         if name == "open":
             given = argument(call, 1, "mode")

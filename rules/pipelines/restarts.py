@@ -57,7 +57,7 @@ class Restarts:
         self._walk = infer.walk
 
     def all(self) -> Iterator[Restart]:
-        """Every such place, by form."""
+        """Every place that restarts a dataset's pipeline for one element, by form."""
         yield from self._iterators()
         yield from self._loops_over_one()
         for call in self._walk.calls.get("get_single_element", ()):
@@ -70,11 +70,11 @@ class Restarts:
                 yield Restart(call, "single", given)
 
     def changes(self, restart: Restart) -> bool:
-        """Whether the dataset may be another one on each step."""
+        """Whether the dataset of `restart` may be another one on each step."""
         return self._changes(restart.dataset, restart.node, set())
 
     def is_distributed(self, dataset: cst.BaseExpression) -> bool:
-        """Whether a dataset comes from a strategy: such a one has no `repeat`."""
+        """Whether `dataset` comes from a distribution strategy: such a one has no `repeat`."""
         match dataset:
             case cst.Call():
                 return callee_name(dataset) in _DISTRIBUTES
@@ -110,7 +110,8 @@ class Restarts:
         )
 
     def _by_name(self, iterator: cst.Name) -> Iterator[Restart]:
-        """`iterator = iter(dataset)` in the loop of its `next(iterator)`."""
+        """The iterators with a name that a loop makes anew for each element: `iterator = iter(dataset)` in the loop of
+        its `next(iterator)`."""
         loop = self._loops.step_loop(iterator)
         bindings = self._bindings(iterator)
         if loop is None or len(bindings) != 1 or not self._invariance.is_bound_in(bindings[0], loop):
@@ -123,7 +124,7 @@ class Restarts:
             yield Restart(maker, "name", dataset, maker)
 
     def _dataset_in(self, maker: cst.BaseExpression) -> cst.BaseExpression | None:
-        """The dataset that an expression makes an iterator of: `iter(d)`, `d.as_numpy_iterator()`."""
+        """The dataset that `maker` makes an iterator of: `iter(d)`, `d.as_numpy_iterator()`."""
         if not isinstance(maker, cst.Call):
             return None
         given: cst.BaseExpression | None = None
@@ -153,7 +154,7 @@ class Restarts:
         return self._infer.value(node).kind == "dataset"
 
     def _is_called_one(self, node: cst.BaseExpression) -> bool:
-        """Whether what a loop takes one element of is a dataset by its name, where nothing more is known of it."""
+        """Whether `node`, of which a loop takes one element, is a dataset by its name alone."""
         unknown = isinstance(node, cst.Name | cst.Attribute) and not self._infer.value(node).known
         return unknown and bool(names_a_dataset(last_name(node)))
 
@@ -174,7 +175,7 @@ class Restarts:
         )
 
     def _name_changes(self, name: cst.Name, place: cst.CSTNode, seen: set[Binding]) -> bool:
-        """Whether a name in a function that a step loop calls may stand for another value on each call."""
+        """Whether `name`, in a function that a step loop calls, may stand for another value on each call."""
         function = self._calls.function_at(place)
         for binding in self._bindings(name):
             if binding.kind == "import" or (

@@ -130,7 +130,7 @@ def _prefetch(edit: Editor, consumption: Consumption, end: cst.Call | None) -> R
 
 
 def _has_one_use(model: Model, end: cst.Call) -> bool:
-    """Whether what a stage gives is all consumed by steps."""
+    """Whether steps consume all that the stage `end` gives."""
     behind = model.pipelines.goes_on(end)
     return not model.pipelines.is_looped_over_otherwise(end) and all(
         callee_name(call) == "take" for call in behind

@@ -108,7 +108,7 @@ class SequentialMap(Rule):
 
 
 def _only_computes(model: Model, call: cst.Call, given: cst.BaseExpression) -> bool:
-    """Whether a map gets whole batches and does no more than element-wise ops on them."""
+    """Whether `call` maps whole batches, by nothing but element-wise ops."""
     ways = model.pipelines.stages_before(call)
     return any(
         model.batching.along(way[:-1]) == "batches" and model.pipelines.is_elementwise(given, way[:-1])

@@ -131,7 +131,7 @@ def _place(call: cst.Call, given: cst.BaseExpression) -> cst.CSTNode:
 
 
 def _runs_python(model: Model, given: cst.BaseExpression) -> bool:
-    """Whether each input is read by Python code, of which only one piece runs at a time."""
+    """Whether `given` reads each input by Python code, which runs one at a time."""
     made = model.value(given).function
     if made is not None and any(
         isinstance(node, cst.Attribute) and node.attr.value == "from_generator"
@@ -142,7 +142,7 @@ def _runs_python(model: Model, given: cst.BaseExpression) -> bool:
 
 
 def _reads_ahead(model: Model, given: cst.BaseExpression) -> bool:
-    """Whether each input has threads of its own, by a parallel stage or a `prefetch` of the function that opens it."""
+    """Whether `given` gives each input threads of its own, by a parallel stage or a `prefetch`."""
     opens = mapped_function(model.infer, given)
     ways = model.infer.returned(opens).pipelines if opens is not None else ()
     return bool(ways) and all(any(map(_has_threads, way)) for way in ways)

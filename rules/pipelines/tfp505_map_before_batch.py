@@ -85,7 +85,7 @@ class MapBeforeBatch(Rule):
 
 
 def _elementwise_maps(model: Model, pipelines: list[Pipeline], batch: cst.Call) -> Iterator[Pipeline]:
-    """The element-wise maps in front of `batch`, each with the stages from it to the `batch`.
+    """The element-wise maps before `batch`, each with the stages that follow it.
 
     A map that only one of several ways leads through has to be in front of `batch` on each of them.
     """

@@ -74,7 +74,7 @@ class DatasetMaterialized(Rule):
 
 
 def _is_tested(model: Model, node: cst.CSTNode) -> bool:
-    """Whether a test looks at what is materialized: it is asserted, or stands in a function called `test_…`."""
+    """Whether `node` is part of a test: it is asserted, or stands in a function called `test_…`."""
     function = model.function_at(node)
     if function is not None and names_a_test(function.name):
         return True

@@ -25,7 +25,7 @@ class Discarded:
         self._model = model
 
     def all(self) -> Iterator[cst.Call | cst.BinaryOperation]:
-        """What computes them, in the order of the text."""
+        """Every computation whose result is thrown away, in the order of the text."""
         for statement in self._model.walk.at:
             if not isinstance(statement, cst.Expr):
                 continue
@@ -38,7 +38,7 @@ class Discarded:
                 yield call
 
     def _is_of_tensors(self, statement: cst.Expr, node: cst.BinaryOperation) -> bool:
-        """Whether arithmetic stands as a statement of a function and makes a tensor: `loss * mask`."""
+        """Whether `node` is arithmetic that makes a tensor, as a statement of a function: `loss * mask`."""
         return (
             not self._is_shown(statement)
             and not self._model.programs.is_graph_code()
@@ -47,11 +47,11 @@ class Discarded:
         )
 
     def _is_shown(self, statement: cst.Expr) -> bool:
-        """Whether a statement stands at the top of the module, whose result a notebook shows."""
+        """Whether `statement` is at the top level of the module, where a notebook shows its result."""
         return self._model.walk.at[statement].block.owner is self._model.module
 
     def _only_computes(self, call: cst.Call) -> bool:
-        """Whether a call, and every call among its arguments, does nothing but compute."""
+        """Whether `call`, and every call among its arguments, does nothing but compute."""
         model, name = self._model, self._model.qualified(call.func)
         if name and not has(name, "pure"):
             return False
@@ -88,7 +88,8 @@ class Discarded:
         ) or self._is_tried(statement)
 
     def _is_tried(self, statement: cst.CSTNode) -> bool:
-        """Whether an error is waited for: in a `try`, or in a `with` such as `pytest.raises(…)`."""
+        """Whether `statement` is there to see whether it raises an error: in a `try`, or in a `with` such as
+        `pytest.raises(…)`."""
         child, current = statement, self._model.parent(statement)
         while current is not None and not isinstance(current, cst.FunctionDef | cst.Lambda):
             if isinstance(current, cst.Try | cst.TryStar) and child is current.body:
@@ -102,7 +103,7 @@ class Discarded:
 
 
 def _thrown_away(node: cst.BaseExpression) -> cst.Call | None:
-    """The call that a statement is, with a sign or without, or that makes each item of a list that it is."""
+    """The call whose result is thrown away where `node` is a statement, also behind a sign, or as each item of a list."""
     if isinstance(node, cst.ListComp | cst.SetComp):
         node = node.elt
     while isinstance(node, cst.UnaryOperation):

@@ -45,7 +45,7 @@ class Doubles:
         self._infer = model.infer
 
     def feeds(self) -> Iterator[DoubleFeed]:
-        """Every array once, where it is fed. None in a file that speaks of double precision."""
+        """Every float64 array that a model is fed, once. None in a file that speaks of double precision."""
         if _THOUGHT_OF.search(self._model.text) is not None:
             return
         seen: set[cst.BaseExpression] = set()
@@ -58,7 +58,7 @@ class Doubles:
     # Feeds
 
     def _in_datasets(self) -> Iterator[cst.BaseExpression]:
-        """The first parts of what is sliced into datasets that a model is trained on."""
+        """The input arrays of the datasets that a model is trained on."""
         consumed = [c.value for c in self._model.pipelines.consumptions() if c.use == "train"]
         consumed += self._drawn()
         for value in consumed if consumed and self._runs_keras() else ():
@@ -97,7 +97,7 @@ class Doubles:
         ]
 
     def _on_batches(self) -> Iterator[cst.BaseExpression]:
-        """Arrays that a loop cuts into the batches of `train_on_batch` and its kin."""
+        """The arrays that a loop cuts into batches for `train_on_batch` and the like."""
         for call in self._model.calls_named(*_ON_BATCH):
             if not isinstance(call.func, cst.Attribute) or self._model.value(call.func.value).kind != "model":
                 continue
@@ -111,7 +111,7 @@ class Doubles:
     # Arrays
 
     def _made(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
-        """The expression that gives an array with a name its value, where that is float64; outside of loops."""
+        """The expression that makes the float64 array named `node`; outside of loops."""
         binding = self._only_binding(node) if isinstance(node, cst.Name) else None
         if binding is None or binding.at.block.loop is not None:
             return None
@@ -120,7 +120,7 @@ class Doubles:
 
     @remembered
     def _is_double(self, node: cst.BaseExpression, depth: int) -> bool:
-        """Whether an expression is surely a float64 array."""
+        """Whether `node` is known to be a float64 array."""
         if depth > _DEEPEST:
             return False
         match node:
@@ -172,7 +172,7 @@ class Doubles:
 
     @remembered
     def _is_whole(self, node: cst.BaseExpression, depth: int) -> bool:
-        """Whether an expression is surely an array of integers, which a division makes float64."""
+        """Whether `node` is known to be an array of integers, which a division makes float64."""
         if depth > _DEEPEST:
             return False
         if self._model.value(node).kind == "array" and self._model.value(node).dtype in _INTEGER_TYPES:
@@ -201,7 +201,7 @@ class Doubles:
         return False
 
     def _is_loaded(self, binding: Binding) -> bool:
-        """Whether a name stands for the 8-bit images of one of Keras's data sets."""
+        """Whether `binding` holds the 8-bit images of one of Keras's data sets."""
         value, path = binding.value, binding.path or ()
         for _ in range(_DEEPEST):
             outer = self._only_binding(value) if isinstance(value, cst.Name) else None
@@ -223,7 +223,7 @@ class Doubles:
 
 
 def _part(binding: Binding) -> cst.BaseExpression | None:
-    """The expression that a name gets its value from: in `a, b = c, d`, the one in its place."""
+    """The expression that `binding` takes its value from: in `a, b = c, d`, the one in its place."""
     value = binding.value
     for index in binding.path if binding.path is not None else (-1,):
         if not isinstance(value, cst.Tuple) or not 0 <= index < len(value.elements):
@@ -233,7 +233,7 @@ def _part(binding: Binding) -> cst.BaseExpression | None:
 
 
 def _sliced(pipeline: Pipeline) -> cst.BaseExpression | None:
-    """The array that a dataset takes its inputs from, where no stage makes anything of them."""
+    """The array that a dataset takes its inputs from, where no stage changes them."""
     source = pipeline[0]
     if source.name != "from_tensor_slices" or not source.call.args:
         return None

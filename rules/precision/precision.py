@@ -36,7 +36,8 @@ class RemovedUse:
 
     @property
     def names_it(self) -> bool:
-        """Whether something of the module is named here: by the module's name, or by an import of it alone."""
+        """Whether the code names the removed module, or something in it, here: by the module's name, or by an import of
+        it alone."""
         if isinstance(self.node, cst.ImportFrom):
             return last_name(self.node.module) == "experimental"
         return self.holder is not None
@@ -54,7 +55,7 @@ class Precision:
         self._text = text
 
     def is_thought_of(self) -> bool:
-        """Whether the file says anything of the precision it computes in."""
+        """Whether the file mentions the precision that it computes in."""
         return _THOUGHT_OF.search(self._text) is not None
 
     def removed(self) -> list[RemovedUse]:
@@ -120,7 +121,7 @@ class Precision:
                     yield scope, name
 
     def _is_compat(self, node: cst.CSTNode) -> bool:
-        """Whether a name is that of TensorFlow 1, spelled `tf.compat.v1`."""
+        """Whether `node` is a name of TensorFlow 1, spelled `tf.compat.v1`."""
         return ".compat.v1." in (self._infer.names.dotted(node) or "")
 
     def _knows_present_names(self) -> bool:
@@ -131,7 +132,7 @@ class Precision:
         )
 
     def _is_one_of_two_ways(self, node: cst.CSTNode) -> bool:
-        """Whether `node` stands in a `try`, or under a condition on a version or on what there is."""
+        """Whether `node` is in a `try`, or under a condition on a version or on what exists."""
         child, current = node, self._walk.parents.get(node)
         while current is not None:
             match current:

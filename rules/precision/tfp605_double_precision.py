@@ -93,7 +93,7 @@ class DoublePrecision(Rule):
 
 
 def _is_chosen(model: Model, call: cst.Call) -> bool:
-    """Whether a program has the choice, and another precision is set in the other branch."""
+    """Whether the program chooses `call` by a condition, and sets another precision in the other branch."""
     child: cst.CSTNode = call
     while (parent := model.walk.parents.get(child)) is not None:
         if isinstance(parent, cst.If) and parent.orelse is not None:
@@ -105,7 +105,7 @@ def _is_chosen(model: Model, call: cst.Call) -> bool:
 
 
 def _solves(model: Model) -> bool:
-    """Whether what the file imports or defines is, by its names, for differential equations and their like."""
+    """Whether what the file imports or defines is, by its names, for differential equations or the like."""
     walk = model.walk
     imported = (b.imported for bindings in walk.top.bindings.values() for b in bindings if b.imported)
     functions, classes = walk.functions.values(), walk.classes.values()
@@ -114,7 +114,7 @@ def _solves(model: Model) -> bool:
 
 
 def _has_comment(model: Model, node: cst.CSTNode) -> bool:
-    """Whether a comment that may say why stands on the line of a statement, or directly above it."""
+    """Whether a comment that may say why is on the line of `node`, or directly above it."""
     line = model.parent(model.statement_of(node))
     if not isinstance(line, cst.SimpleStatementLine):
         return False

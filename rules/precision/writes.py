@@ -49,7 +49,7 @@ class Writes:
         self._on_each_step: dict[cst.CSTNode, bool] = {}
 
     def all(self) -> list[Write]:
-        """Every call that writes, in the order of the text."""
+        """Every call that writes weights, checkpoints or large summaries, in the order of the text."""
         return sorted(self._find(), key=lambda write: self._infer.place(write.call).order)
 
     def _find(self) -> Iterator[Write]:
@@ -68,8 +68,8 @@ class Writes:
                 yield Write(call, "flush")
 
     def _is_writer(self, call: cst.Call, receiver: cst.BaseExpression) -> bool:
-        """Whether what is flushed is a writer of summaries: it is made as one, or is given a summary beside the call, or
-        `with writer.as_default():` stands around the call and a summary is written there."""
+        """Whether `call` flushes a writer of summaries: `receiver` is made as one, or is given a summary beside the
+        call, or `with writer.as_default():` stands around the call and a summary is written there."""
         value = self._infer.value(receiver)
         if value.known:
             return has(value.name, "summary-writer")
@@ -96,7 +96,7 @@ class Writes:
         return False
 
     def _is_compat(self, func: cst.BaseExpression) -> bool:
-        """Whether a summary is that of TensorFlow 1, which makes an op and writes nothing."""
+        """Whether `func` is a summary of TensorFlow 1, which makes an op and writes nothing."""
         return ".compat.v1." in (self._infer.names.dotted(func) or "")
 
     def _saves(self, call: cst.Call, receiver: cst.BaseExpression) -> bool:
@@ -115,7 +115,8 @@ class Writes:
         return not self._model.once.runs_seldom(node) and leads_to(node, self._on_each_step, self._each_step)
 
     def _shows_each_item(self, call: cst.Call) -> bool:
-        """Whether each item of a loop gets a summary of its own for a step around it: `image(f"digit {i}", …, step=epoch)`."""
+        """Whether `call` writes a summary of each item of a loop, for a step around it: `image(f"digit {i}", …,
+        step=epoch)`."""
         loop = self._model.loops.innermost_loop(call)
         name, step = argument(call, 0, "name"), keyword_argument(call, "step")
         if name is None or step is None or loop is None or isinstance(loop.node, cst.While):
@@ -126,7 +127,8 @@ class Writes:
         return mentions(name, items) and not mentions(step, items)
 
     def _each_step(self, node: cst.CSTNode) -> bool | list[cst.Call]:
-        """Whether that is so by the function around `node`, or else the calls of it, any of which may do it."""
+        """Whether each step runs `node`, as far as its function shows; or else the calls of that function, any of which
+        may do it."""
         loop = self._model.loops.step_loop(node)
         end = loop.node if loop is not None else None
         if not all(map(self._asks_whether_there, conditions(self._walk, node, end))):
@@ -143,13 +145,13 @@ class Writes:
         return sites
 
     def _is_called_behind_counter(self, function: Function | None) -> bool:
-        """Whether all calls of a function, a validation's perhaps, stand behind `if step % n`."""
+        """Whether all calls of `function`, such as a validation, run under `if step % n`."""
         sites = self._model.calls.sites(function) if function is not None else []
         guards = [self._model.guards.guard_of(site) for site in sites]
         return bool(guards) and all(guard is not None and guard.counts for guard in guards)
 
     def _asks_whether_there(self, condition: cst.CSTNode) -> bool:
-        """Whether a condition only asks if there is something: `if writer is not None`."""
+        """Whether `condition` only asks whether something exists: `if writer is not None`."""
         match condition:
             case cst.Comparison(
                 left=left,
@@ -161,7 +163,7 @@ class Writes:
         return False
 
     def _is_told_each_time(self, node: cst.BaseExpression) -> bool:
-        """Whether a loop calls something anew for a name's value: `reward = agent.play()`."""
+        """Whether a loop calls something again for the value of `node`: `reward = agent.play()`."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         return found is not None and any(
             binding.kind == "assign"

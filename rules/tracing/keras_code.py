@@ -61,7 +61,7 @@ class KerasCode:
         return kind in _BUILDING_BLOCKS and function.name in methods(kind, "compiled")
 
     def _is_in_graph(self, call: cst.Call) -> bool:
-        """Whether a call is in code that is traced, or in a function that builds a model from its inputs on."""
+        """Whether `call` is in code that is traced, or in a function that builds a model from its inputs on."""
         function = self._calls.function_at(call)
         return function is not None and (
             self._symbolic.is_traced(function)

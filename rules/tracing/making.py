@@ -95,7 +95,7 @@ class Making:
                     yield Made(call, kind, last_name(call.func), time, stateless, has_variables)
 
     def _is_part(self, call: cst.Call) -> bool:
-        """Whether an object is made as a part of a model or of another object, or handed to `compile`."""
+        """Whether `call` makes a part of a model or of another object, or an argument of `compile`."""
         function = self._calls.function_at(call)
         if function is not None and (
             function.name in CONSTRUCTORS or self._loops.training_loop(call) is None
@@ -123,7 +123,7 @@ class Making:
         )
 
     def _is_returned(self, call: cst.Call, function: Function) -> bool:
-        """Whether a function makes an object for its callers, who may keep it."""
+        """Whether `function` makes what `call` gives for its callers, who may keep it."""
         if call is function.node.body:
             return True
         parent = self._walk.parents.get(call)
@@ -133,7 +133,8 @@ class Making:
         return isinstance(parent, cst.Return)
 
     def _uses_of_factory(self, made: cst.Call, kind: Kind) -> list[cst.Call]:
-        """The calls of a function that does nothing but make a new optimizer for its callers, where none keeps it."""
+        """The calls of the function around `made`, if it only makes a new optimizer for its callers and none of them
+        keeps it."""
         function = self._calls.function_at(made)
         if kind != "optimizer" or not isinstance(self._walk.parents.get(made), cst.Return):
             return []
@@ -150,7 +151,8 @@ class Making:
         )
 
     def _builds(self, function: Function) -> bool:
-        """Whether a function makes a model or an object, or is called by such alone: what it makes are parts of that."""
+        """Whether `function` makes a model or an object, or only such functions call it: what it makes are parts of
+        that."""
         known = self._builders.get(function)
         if known is None:
             self._builders[function] = False  # functions that call each other
@@ -216,7 +218,7 @@ class Making:
         return any(trains_by(self._infer, call) for call in named)
 
     def _is_compiled(self, function: Function | None) -> bool:
-        """Whether a function is compiled and runs more than once: reached per step, or Keras's to call."""
+        """Whether `function` is compiled and runs more than once: reached per step, or Keras's to call."""
         if function is None:
             return False
         if self._is_called_by_keras(function):
@@ -229,7 +231,7 @@ class Making:
         return function.name in methods(kind, "compiled")
 
     def _call_served_by(self, function: Function | None, depth: int) -> Function | None:
-        """The `call` of a Keras class that a function is, or that alone runs it, itself or through others."""
+        """The `call` of a Keras class that `function` is, or that alone runs it, itself or through others."""
         if function is None or depth > _DEEPEST:
             return None
         if self._is_called_by_keras(function):
@@ -243,7 +245,7 @@ class Making:
         return served[0] if None not in served else None
 
     def _is_only_tried(self, function: Function | None) -> bool:
-        """Whether a `call` is run by nothing but a script that does so once, and trains nothing."""
+        """Whether `function`, a `call`, is only run by a script that does so once, and trains nothing."""
         sites = self._calls.sites(function) if function is not None and function.name == "call" else []
         if not sites or self._trains or any(map(self._loops.is_per_step, sites)):
             return False
@@ -252,7 +254,7 @@ class Making:
         )
 
     def _is_called_eagerly(self, function: Function | None) -> bool:
-        """Whether eager code runs, on each step, a `call` that Keras would trace."""
+        """Whether eager code runs `function`, a `call` that Keras would trace, on each step."""
         return function is not None and any(
             (caller := self._calls.function_at(site)) is not None
             and self._symbolic.is_eager(caller)
@@ -268,7 +270,7 @@ class Making:
         return {self._loops.kind(inner) for inner in inside}
 
     def _is_epoch_loop(self, loop: Loop, call: cst.Call, kind: Kind) -> bool:
-        """Whether a loop runs epochs of one training, which make the same object each time."""
+        """Whether `loop` runs epochs of one training, which make the same object each time."""
         if self._loops.kind(loop) != "epoch" or self._kinds_inside(loop) - {"none"} != {"step"}:
             return False
         if kind == "variable" and holds_state(self._calls, self._walk.parents.get(call), loop):
@@ -283,7 +285,7 @@ _ASKS_OR_STEPS = GRADIENTS | {"watch", "assign_sub", "assign_add"}
 
 
 def holds_state(calls: CallGraph, statement: cst.CSTNode | None, loop: Loop) -> bool:
-    """Whether a loop assigns to the variable that a statement of it makes, here or in a function that it hands that to, and
+    """Whether `loop` assigns to the variable that `statement` makes, here or in a function that it passes that to, and
     nothing trains it."""
     if not isinstance(statement, cst.Assign):
         return False
@@ -312,7 +314,7 @@ def holds_state(calls: CallGraph, statement: cst.CSTNode | None, loop: Loop) -> 
 
 
 def _assigns(call: cst.Call, names: set[str]) -> bool:
-    """`state.assign(x)`, `state[0].assign(x)`."""
+    """Whether `call` assigns to a variable of one of these names: `state.assign(x)`, `state[0].assign(x)`."""
     if callee_name(call) != "assign" or not isinstance(call.func, cst.Attribute):
         return False
     written = call.func.value

@@ -60,7 +60,7 @@ class OtherUses:
         return None
 
     def _is_bound_around(self, name: cst.Name, loop: Loop) -> bool:
-        """Whether a loop around a name, or this one, binds it."""
+        """Whether `loop`, or a loop around `name`, assigns to it."""
         found = self._model.infer.bindings_reaching(name)
         return found is not None and any(
             self._model.invariance.is_bound_in(binding, around)

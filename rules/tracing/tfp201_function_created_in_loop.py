@@ -92,7 +92,8 @@ class FunctionCreatedInLoop(Rule):
 
 
 def _is_of_each_epoch(model: Model, made: cst.FunctionDef | cst.Call) -> bool:
-    """Whether a loop of epochs makes it anew in each, for the steps of that one: itself, or in a function that it calls."""
+    """Whether a loop over epochs makes `made` anew in each, for the steps of that epoch: itself, or in a function that
+    it calls."""
     function, loop = model.function_at(made), model.loops.training_loop(made)
     if not model.is_eager(made):
         return False
@@ -117,7 +118,7 @@ def _are_epochs(model: Model, loop: Loop) -> bool:
 
 
 def _is_another(model: Model, node: cst.BaseExpression, loop: Loop) -> bool:
-    """Whether each iteration gives a function another model, optimizer or what may hold one: it is a trial."""
+    """Whether `node` is another model, optimizer or what may hold one in each iteration of `loop`: it is a trial."""
     return model.value(node).kind not in (
         "number",
         "dataset",
@@ -127,7 +128,7 @@ def _is_another(model: Model, node: cst.BaseExpression, loop: Loop) -> bool:
 
 
 def _functions_made(model: Model) -> Iterator[cst.FunctionDef | cst.Call]:
-    """Decorated functions, and calls that make a `tf.function` of one."""
+    """The functions decorated with `tf.function`, and the calls that make one."""
     for node, function in model.walk.functions.items():
         if isinstance(node, cst.FunctionDef) and any(
             model.infer.compiles(decorator.decorator) for decorator in function.decorators

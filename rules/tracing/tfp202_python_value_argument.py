@@ -90,7 +90,7 @@ def _is_changing_value(model: Model, node: cst.BaseExpression) -> bool:
 
 
 def _has_signature(model: Model, function: Function | None) -> bool:
-    """Whether an `input_signature` makes tensors of what is passed."""
+    """Whether the `tf.function` made of `function` has an `input_signature`, which makes tensors of the arguments."""
     if function is None:
         return False
     makers = [d.decorator for d in function.decorators if isinstance(d.decorator, cst.Call)]

@@ -84,7 +84,7 @@ class GraphOpInSessionLoop(Rule):
 
 
 def _by_cause(model: Model) -> dict[tuple[cst.CSTNode, Loop | None], list[cst.Call]]:
-    """Ops in session loops by the statement of the loop that makes them, or by the function that the loop calls."""
+    """The ops that session loops make, by the statement of the loop or the called function that makes them."""
     causes: dict[tuple[cst.CSTNode, Loop | None], list[cst.Call]] = {}
     for call, loop in model.sessions.ops_in_loops():
         guard = model.guard_of(call)
@@ -102,7 +102,7 @@ def _by_cause(model: Model) -> dict[tuple[cst.CSTNode, Loop | None], list[cst.Ca
 
 
 def _shown(model: Model, call: cst.Call) -> str:
-    """What is called, as the file says it."""
+    """What `call` calls, as the file writes it."""
     if model.qualified(call.func):
         return f"`{model.module.code_for_node(call.func)}`"
     dot = "." if isinstance(call.func, cst.Attribute) else ""

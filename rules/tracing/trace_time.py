@@ -57,7 +57,7 @@ class TraceTime:
         self._once = once
 
     def host_calls(self) -> Iterator[HostCall]:
-        """Calls of Python in surely compiled code, the outermost of each statement."""
+        """The calls of Python in code that is known to be compiled, the outermost of each statement."""
         for function in self._symbolic.traced_functions():
             yield from self._in_function(function, self._judge)
         for function in self._keras.functions():
@@ -121,18 +121,18 @@ class TraceTime:
     # Values
 
     def _has_no_value(self, node: cst.BaseExpression) -> bool:
-        """Whether a value is a tensor of the graph, or a variable: neither can be read while it is traced."""
+        """Whether `node` is a tensor of the graph, or a variable: neither can be read while it is traced."""
         return self._symbolic.is_symbolic(node) or self._symbolic.is_variable(node)
 
     def _holds_tensor(self, arg: cst.Arg) -> bool:
-        """Whether an argument is a tensor, or a list or tuple with one."""
+        """Whether `arg` is a tensor, or a list or tuple with one."""
         value = arg.value
         if isinstance(value, cst.List | cst.Tuple):
             return any(self._has_no_value(element.value) for element in value.elements)
         return self._has_no_value(value)
 
     def _is_part_of_name(self, call: cst.Call) -> bool:
-        """Whether a draw becomes part of a string, for a name that nothing else in the graph has."""
+        """Whether what `call` draws becomes part of a string, for a name that nothing else in the graph has."""
         parent = self._infer.walk.parents.get(call)
         if isinstance(parent, cst.FormattedStringExpression):
             return True
@@ -157,7 +157,7 @@ class TraceTime:
         return any(self._has_no_value(value) or self._seems_computed(value) for value in values)
 
     def _seems_computed(self, node: cst.BaseExpression, depth: int = 0) -> bool:
-        """Whether a value of unknown kind is an optimizer's variable, or what models, losses and arithmetic made of
+        """Whether `node`, of unknown kind, is an optimizer's variable, or what models, losses and arithmetic made of
         tensors."""
         if self._infer.value(node).kind not in ("unknown", "tensor", "variable") or depth > _DEEPEST:
             return False
@@ -190,7 +190,7 @@ class TraceTime:
         return False
 
     def _is_unknown_parameter(self, node: cst.BaseExpression) -> bool:
-        """Whether a value is what the `tf.function` around it gets, which nothing tells to be a Python value."""
+        """Whether `node` is an argument of the `tf.function` around it that nothing shows to be a Python value."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         if found is None or self._infer.value(node).kind != "unknown":
             return False
@@ -205,7 +205,7 @@ class TraceTime:
         return self._has_no_value(node) or self._seems_computed(node, depth)
 
     def _is_kept_outside(self, container: cst.BaseExpression) -> bool:
-        """Whether a list lives where eager code made it, and no compiled code empties it."""
+        """Whether the list `container` lives where eager code made it, and no compiled code empties it."""
         if isinstance(container, cst.Attribute):
             bindings = [b for b in self._infer.classes.bindings_of(container) if not _is_cut(b)]
             return bool(bindings) and not any(
@@ -235,7 +235,7 @@ def _is_cut(binding: Binding) -> bool:
 
 
 def _parts(node: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """The elements of a tuple, list or dict that is written out; else the expression itself."""
+    """The elements of `node`, a tuple, list or dict that is written out; else the expression itself."""
     match node:
         case cst.Tuple() | cst.List():
             return [element.value for element in node.elements]

@@ -53,7 +53,7 @@ class Varying:
         self._walk = infer.walk
 
     def variation(self, node: cst.BaseExpression) -> Variation | None:
-        """How the shape of an argument differs between the calls that a loop makes; None where nothing says so."""
+        """How the shape of `node` differs between the calls that a loop makes; None where nothing says so."""
         loop = self._loops.innermost_loop(node)
         if loop is None:
             return None
@@ -86,7 +86,7 @@ class Varying:
     # Padded batches
 
     def _is_of_padded(self, binding: Binding) -> bool:
-        """Whether a name gets elements of batches that are padded to the longest of each."""
+        """Whether `binding` takes batches that are padded to the longest element in each."""
         if binding.value is None or binding.path is None:
             return False
         value, path = binding.value, binding.path
@@ -116,7 +116,7 @@ class Varying:
         return False
 
     def _pads_to_longest(self, stage: Stage, path: tuple[int, ...]) -> bool:
-        """Whether a `padded_batch` leaves a length of the part at `path` to the batch."""
+        """Whether the `padded_batch` of `stage` leaves the length of the part that is asked for to the batch."""
         shapes = argument(stage.call, 1, "padded_shapes")
         if shapes is None or is_name(shapes, "None"):
             return True
@@ -131,7 +131,7 @@ class Varying:
         return bool(lengths)
 
     def _cuts_to_size(self, stage: Stage) -> bool:
-        """Whether a stage makes all images as large as one another, so that nothing is padded."""
+        """Whether `stage` makes all images the same size, so that nothing is padded."""
         if stage.name != "map" or not stage.call.args:
             return False
         function = mapped_function(self._infer, stage.call.args[0].value)
@@ -140,7 +140,7 @@ class Varying:
         )
 
     def _keeps_shape(self, stage: Stage) -> bool:
-        """Whether a stage behind the batches leaves their shapes as they are."""
+        """Whether `stage`, after batching, leaves the shapes of batches as they are."""
         if stage.name != "map":
             return stage.name not in (
                 "batch",
@@ -157,7 +157,7 @@ class Varying:
     # Slices
 
     def _is_cut_at_counter(self, node: cst.Subscript) -> bool:
-        """Whether a slice ends, or begins, where a loop's counter says: `x[:, :i]`."""
+        """Whether the slice `node` ends, or begins, at a loop's counter: `x[:, :i]`."""
         return any(
             isinstance(part.slice, cst.Slice)
             and (bound := _only_bound(part.slice)) is not None
@@ -179,7 +179,8 @@ class Varying:
     # What grows
 
     def _is_joined_to_itself(self, name: cst.Name, loop: Loop) -> bool:
-        """`x = tf.concat([x, y], axis)` in the loop, and nothing else there that gives `x` a value."""
+        """Whether `loop` joins something to `name` in each iteration: `x = tf.concat([x, y], axis)`, and nothing else
+        there gives `x` a value."""
         found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
         inside = [b for b in (found[1] if found is not None else ()) if self._invariance.is_bound_in(b, loop)]
         return bool(inside) and all(self._joins(binding) for binding in inside)
@@ -195,7 +196,8 @@ class Varying:
         return any(is_name(part, binding.name) for part in given)
 
     def _is_growing_list(self, name: cst.Name, loop: Loop) -> bool:
-        """Whether a list has a different length on each call: it grows in the loop, or is as long as an episode."""
+        """Whether `name` is a list that has a different length on each call: it grows in the loop, or is as long as an
+        episode."""
         found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
         if found is None or not all(is_empty_list(self._infer, binding) for binding in found[1]):
             return False
@@ -222,7 +224,7 @@ class Varying:
 
 
 def _only_bound(part: cst.Slice) -> cst.BaseExpression | None:
-    """The one end of a slice that is given and is no literal."""
+    """The only end of the slice `part`, where it is no literal."""
     if (part.lower is None) == (part.upper is None) or part.step is not None:
         return None
     bound = part.lower or part.upper
@@ -230,7 +232,7 @@ def _only_bound(part: cst.Slice) -> cst.BaseExpression | None:
 
 
 def _ends_anywhere(loop: Loop) -> bool:
-    """Whether a loop runs as often as what happens in it says: `while not done`, or a `break`."""
+    """Whether `loop` runs as often as what happens in it decides: `while not done`, or a `break`."""
     if isinstance(loop.node, cst.While):
         return not any(
             isinstance(part, cst.ComparisonTarget)
@@ -257,7 +259,7 @@ class Retracing:
         self._model = model
 
     def makers(self, function: Function | None) -> list[cst.BaseExpression]:
-        """The decorators and calls in sight that make a `tf.function` of a function."""
+        """The decorators and calls in this file that make a `tf.function` of a function."""
         model, found = self._model, list[cst.BaseExpression]()
         if function is None:
             return found
@@ -297,7 +299,7 @@ class Retracing:
 
 
 def serves_all_shapes(maker: cst.BaseExpression) -> bool:
-    """Whether what makes a `tf.function` tells it what to do with other shapes."""
+    """Whether `maker` says what to do with arguments of other shapes."""
     return isinstance(maker, cst.Call) and (
         any(keyword_argument(maker, keyword) is not None for keyword in _FOR_ALL_SHAPES)
         or any(arg.star for arg in maker.args)

@@ -158,7 +158,7 @@ def names_a_generator(identifier: str) -> str:
 
 
 def names_a_stream(identifier: str) -> str:
-    """What gives batches or samples when it is iterated: a dataset, an iterator, or what gives batches."""
+    """A source that gives batches or samples when it is iterated over: a dataset, an iterator, or what gives batches."""
     return _STREAM.in_name(identifier) or names_a_generator(identifier)
 
 
@@ -168,7 +168,7 @@ def names_a_batch(identifier: str) -> str:
 
 
 def names_a_batch_size(identifier: str) -> str:
-    """How many samples a batch has, where a number is asked for: `batch_size`, `batch`, `bs`."""
+    """The batch size, where a number is asked for: `batch_size`, `batch`, `bs`."""
     return _BATCH_SIZE.in_name(identifier)
 
 
@@ -188,17 +188,17 @@ def names_a_measure(identifier: str) -> str:
 
 
 def names_a_label(identifier: str) -> str:
-    """What is to be learned: `y_train`, `class_id`."""
+    """What a model is to learn: `y_train`, `class_id`."""
     return _LABEL.in_name(identifier)
 
 
 def names_noise(identifier: str) -> str:
-    """The few numbers that a generator of images starts from: `noise`, `z`."""
+    """The noise that a generator network starts from: `noise`, `z`."""
     return _NOISE.in_name(identifier)
 
 
 def names_a_file(identifier: str) -> str:
-    """One file: `image_path`; no `paths`."""
+    """A file: `image_path`; no `paths`."""
     return _FILE.in_name(identifier)
 
 
@@ -255,7 +255,7 @@ def names_writing(identifier: str) -> str:
 
 
 def names_sampling(identifier: str) -> str:
-    """A function that draws from what there is: `sample`, `draw_batch`, `replay`."""
+    """A function that samples from existing data: `sample`, `draw_batch`, `replay`."""
     return _SAMPLING.in_name(identifier) or names_a_batch(identifier) or names_a_memory(identifier)
 
 
@@ -309,12 +309,12 @@ _RANK = Notion(
 
 
 def names_an_epoch(identifier: str) -> str:
-    """A pass over the data, or what stands for one in reinforcement learning: `n_epochs`, `episode`."""
+    """An epoch, or what takes its place in reinforcement learning: `n_epochs`, `episode`."""
     return _EPOCH.in_name(identifier)
 
 
 def names_a_counter(identifier: str) -> str:
-    """What counts iterations: `global_step`, `i`, `episode`."""
+    """A counter of iterations: `global_step`, `i`, `episode`."""
     return _COUNTER.in_name(identifier) or names_an_epoch(identifier)
 
 
@@ -329,12 +329,12 @@ def names_a_step(identifier: str) -> str:
 
 
 def may_name_a_step(identifier: str) -> str:
-    """A function of another file that may make a step, or ask a model."""
+    """A function of another file that may make a step, or run a model."""
     return _MAY_STEP.in_name(identifier) or names_evaluation(identifier)
 
 
 def names_training(identifier: str) -> str:
-    """A method that trains what it belongs to: `train`, `train_one_epoch`, `learn`; no name of data, as `train_batch` is."""
+    """A method that trains its own object: `train`, `train_one_epoch`, `learn`; no name of data, as `train_batch` is."""
     return _TRAINING.in_name(identifier)
 
 
@@ -361,12 +361,12 @@ def names_a_test(identifier: str) -> str:
 
 
 def names_a_beginning(identifier: str) -> str:
-    """From when on something is done: `learning_starts`, `warmup_steps`, `min_replay`."""
+    """The moment from which something is done: `learning_starts`, `warmup_steps`, `min_replay`."""
     return _BEGINNING.in_name(identifier)
 
 
 def names_a_moment(identifier: str) -> str:
-    """What holds at some iterations alone, or tells of another one: `done`, `last_save`."""
+    """What is true in some iterations only, or tells of another iteration: `done`, `last_save`."""
     return _MOMENT.in_name(identifier)
 
 
@@ -376,12 +376,12 @@ def names_the_best(identifier: str) -> str:
 
 
 def names_enough(identifier: str) -> str:
-    """What a memory says of itself where it holds enough to learn from: `can_sample`, `has_enough`."""
+    """A sign that a replay memory holds enough to learn from: `can_sample`, `has_enough`."""
     return _ENOUGH.in_name(identifier) or (_ABLE.in_name(identifier) and _LEARNING.in_name(identifier))
 
 
 def names_a_filling(identifier: str) -> str:
-    """How much a memory holds: `memory.size`, `buffer.cntr`."""
+    """How much a replay memory holds: `memory.size`, `buffer.cntr`."""
     return _FILLING.in_name(identifier)
 
 
@@ -455,7 +455,7 @@ def names_a_loss(identifier: str) -> str:
 
 
 def names_one_loss(identifier: str) -> str:
-    """The number that one loss is: `kl_loss`; no `losses`, no `loss_fn`."""
+    """A loss as a single number: `kl_loss`; no `losses`, no `loss_fn`."""
     return _ONE_LOSS.in_name(identifier)
 
 
@@ -465,7 +465,7 @@ def names_a_metric(identifier: str) -> str:
 
 
 def names_a_figure(identifier: str) -> str:
-    """One number that tells how a model does: a loss, a metric, a reward."""
+    """A number that tells how well a model does: a loss, a metric, a reward."""
     return _FIGURE.in_name(identifier) or names_a_loss(identifier) or names_a_metric(identifier)
 
 
@@ -495,7 +495,7 @@ def names_no_batch(identifier: str) -> str:
 
 
 def names_settings(identifier: str) -> str:
-    """What holds the settings of a program: `args`, `self.cfg`, `FLAGS`."""
+    """An object that holds the settings of a program: `args`, `self.cfg`, `FLAGS`."""
     return _SETTINGS.in_name(identifier)
 
 
@@ -543,7 +543,7 @@ def names_a_part(identifier: str) -> str:
 
 
 def names_much(identifier: str) -> str:
-    """Time or data, of which there is much: `n_samples`, `seq_len`."""
+    """A large amount of time or data: `n_samples`, `seq_len`."""
     return _MUCH.in_name(identifier)
 
 
@@ -599,17 +599,17 @@ def names_an_environment(identifier: str) -> str:
 
 
 def names_a_memory(identifier: str) -> str:
-    """What an agent remembers: `memory`, `replay_buffer`, `episode_states`."""
+    """An agent's replay memory: `memory`, `replay_buffer`, `episode_states`."""
     return _MEMORY.in_name(identifier)
 
 
 def names_experience(identifier: str) -> str:
-    """What an agent remembers, or where it has it from: `memory`, `env`."""
+    """An agent's replay memory, or the environment that it comes from: `memory`, `env`."""
     return names_a_memory(identifier) or names_an_environment(identifier)
 
 
 def names_remembering(identifier: str) -> str:
-    """A method that puts a step into a memory: `remember`, `store_transition`."""
+    """A method that adds a step to a replay memory: `remember`, `store_transition`."""
     return _REMEMBERING.in_name(identifier) or (_STORING.in_name(identifier) and names_a_memory(identifier))
 
 
@@ -643,7 +643,8 @@ _COUNTING_BAR = Notion("a bar that counts", "^trange!$ ^tnrange!$")
 
 
 def names_a_wrapping_bar(identifier: str) -> str:
-    """A function that shows how far a loop is over what it is given, from whichever module: `tqdm`, `progress_bar`."""
+    """A function that shows the progress of a loop over what it is given, from whichever module: `tqdm`,
+    `progress_bar`."""
     return _WRAPPING_BAR.in_name(identifier)
 
 
@@ -696,7 +697,7 @@ def names_showing(identifier: str) -> str:
 
 
 def names_a_debug_switch(identifier: str) -> str:
-    """A switch that is turned on for a while, to see or keep something: `debug`, `verbose`, `save_images`."""
+    """A switch that is turned on for some time, to see or keep something: `debug`, `verbose`, `save_images`."""
     return _KEEPING.in_name(identifier) or names_debugging(identifier) or names_showing(identifier)
 
 
@@ -716,20 +717,20 @@ def names_a_picture(identifier: str) -> str:
 
 
 def names_a_logger(identifier: str) -> str:
-    """What a logger goes by: `logger`, `self.log`."""
+    """A logger: `logger`, `self.log`."""
     return _LOGGER.in_name(identifier)
 
 
 def names_a_progress_bar(identifier: str) -> str:
-    """What a progress bar goes by: `pbar`, `progress`."""
+    """A progress bar: `pbar`, `progress`."""
     return _BAR.in_name(identifier)
 
 
 def names_watching(identifier: str) -> str:
-    """What a `with` does with the code inside: `pytest.raises`, `timer`."""
+    """A context that a `with` puts around code to observe it: `pytest.raises`, `timer`."""
     return _WATCHING.in_name(identifier)
 
 
 def names_nothing(identifier: str) -> str:
-    """What is not to be read: `_`, `unused_x`."""
+    """A value that is not to be read: `_`, `unused_x`."""
     return "_" if identifier.startswith("_") else _NOTHING.in_name(identifier)

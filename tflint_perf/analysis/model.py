@@ -297,11 +297,11 @@ class Model(Parts):
     # What rules ask most
 
     def calls_named(self, *names: str) -> list[cst.Call]:
-        """Calls whose callee ends in one of `names`, in the order of the text."""
+        """The calls of functions or methods named `names`, in the order of the text."""
         return [call for name in names for call in self.walk.calls.get(name, ())]
 
     def calls_to(self, *qualified: str) -> list[cst.Call]:
-        """Calls to functions known by their qualified names, however they were imported."""
+        """The calls of certain functions, by their qualified names and however they are imported."""
         found = []
         for name in qualified:
             last = name.rsplit(".", 1)[-1]
@@ -313,7 +313,7 @@ class Model(Parts):
         return found
 
     def calls_that(self, *words: str) -> list[cst.Call]:
-        """Calls to functions of libraries of which the rows of `apis` say one of the words: `calls_that("compiles")`."""
+        """The calls of library functions that the API tables mark as `words`: `calls_that("compiles")`."""
         return self.calls_to(*sorted(named(*words)))
 
     @cached_property
@@ -335,7 +335,7 @@ class Model(Parts):
 
     @cached_property
     def compiled_calls(self) -> list[cst.Call]:
-        """Calls of functions that are a `tf.function`."""
+        """The calls of functions that are a `tf.function`."""
         if not {"function", "defun"} & {*self.walk.names, *self.walk.attributes} and named(
             "compiles"
         ).isdisjoint(self._aliases):
@@ -352,7 +352,7 @@ class Model(Parts):
         return self.infer.value(node)
 
     def qualified(self, node: cst.CSTNode) -> str:
-        """The qualified name of an imported thing; "" for anything else."""
+        """The qualified name of `node`, if it is imported; "" for anything else."""
         return self.names.qualified(node)
 
     def function_at(self, node: cst.CSTNode) -> Function | None:
@@ -360,11 +360,11 @@ class Model(Parts):
         return self.calls.function_at(node)
 
     def is_compiled(self, node: cst.CSTNode) -> bool:
-        """Whether `node` is compiled code."""
+        """Whether `node` is known to run in compiled code."""
         return self.compiled.is_compiled(node)
 
     def is_eager(self, node: cst.CSTNode) -> bool:
-        """Whether `node` certainly runs in eager mode."""
+        """Whether `node` is known to run in eager mode."""
         return self.compiled.is_eager(node)
 
     def is_per_step(self, node: cst.CSTNode) -> bool:
@@ -372,7 +372,7 @@ class Model(Parts):
         return self.loops.is_per_step(node)
 
     def guard_of(self, node: cst.CSTNode) -> Guard | None:
-        """The guard in front of `node`."""
+        """The guard that `node` runs under."""
         return self.guards.guard_of(node)
 
     def statement_of(self, node: cst.CSTNode) -> cst.CSTNode:

@@ -32,6 +32,8 @@ from tflint_perf.why.tracing import Trace, traced
 from tflint_perf.why.wording import Told, Words
 
 _MOST_PLACES = 8
+# Questions that begin so need no other word before them.
+_ASKING = frozenset({"How", "What", "Where", "Whether", "Which", "Who"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,9 @@ def _asked(asking: Asking, given: Answer, heard: Heard) -> Answer:
     dead = [each for each in trace.reports if here.holds(each.report.node) and not each.counts]
     if dead:
         chosen = chooser.for_finding(dead[-1].asked, here)
-        return with_questions("There would be one, but this code never runs. It would rest on this:", chosen)
+        return with_questions(
+            "There would be a finding, but this code never runs. It would rest on this:", chosen
+        )
     chosen = chooser.for_silence(here)
     if chosen:
         order = ", in this order," if len(chosen) > 1 else ""
@@ -159,7 +163,8 @@ def _asked(asking: Asking, given: Answer, heard: Heard) -> Answer:
     chosen = chooser.for_file()
     if chosen:
         return _left_alone(
-            with_questions("The rule turned away from the whole file, by this question:", chosen), "the file"
+            with_questions("The rule leaves the whole file alone, because of this answer:", chosen),
+            "the file",
         )
     spots = dict.fromkeys(map(trace.places.spot, chooser.looked_at()))
     places = tuple(
@@ -176,12 +181,20 @@ def _asked(asking: Asking, given: Answer, heard: Heard) -> Answer:
 def _left_alone(given: Answer, what: str) -> Answer:
     """The answer with a sentence at its end about the question that decided."""
     last = given.questions[-1]
-    said = f"It asked last {'whether' if last.is_whether else 'for'} {_lowered(last.text)}: {last.answer}, "
-    return replace(given, conclusion=f"{said}and so the rule leaves {what} alone.")
+    asked = f"{_asked_for(last)}{last.text[0].lower()}{last.text[1:]}"
+    # A place is no reason by itself: what the rule made of it was not asked of the analysis.
+    hence = "and" if last.spots else "so"
+    return replace(
+        given,
+        conclusion=f"The last question was {asked}. The answer is {last.answer}, {hence} the rule leaves {what} alone.",
+    )
 
 
-def _lowered(text: str) -> str:
-    return text[0].lower() + text[1:]
+def _asked_for(told: Told) -> str:
+    """What stands before a question in a sentence: "whether", nothing where it begins with a word that asks, or "for"."""
+    if told.is_whether:
+        return "whether "
+    return "" if told.text.split()[0] in _ASKING else "for "
 
 
 class _OtherFiles:
@@ -292,8 +305,8 @@ def _unseen(asking: Asking) -> str:
     if through_imports(code, codes):
         if asking.neighbours.bring_framework(path, code):
             return ""
-        return "Neither this file nor what it imports from its project says `tensorflow` or `keras`."
-    return "The rule looks only at files that say `tensorflow` or `keras`, and this one does not."
+        return "Neither this file nor what it imports from its project mentions `tensorflow` or `keras`."
+    return "The rule looks only at files that mention `tensorflow` or `keras`, and this one does not."
 
 
 def _listed(words: tuple[str, ...]) -> str:

@@ -41,7 +41,7 @@ def text(answer: Answer, style: Style) -> Iterator[str]:
     for told in answer.questions:
         yield from _question(told, place.cell, 0, shown)
     if left := sum(1 for _ in _all(answer.questions)) - len(shown):
-        yield f"{left:,} questions that stand deeper are left out; --output-format json has them all."
+        yield f"{left:,} deeper questions are left out; --output-format json has them all."
     if answer.conclusion:
         yield ""
         yield from _wrapped(answer.conclusion, "")

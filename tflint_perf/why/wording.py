@@ -98,7 +98,7 @@ class Words:
             return self._said(about), False
         if _by_word(question) and about is not None:
             meaning = _first(question.asked.says).partition(":")[0]
-            return f"The name {self._said(about)}: {meaning[0].lower()}{meaning[1:]}", True
+            return f"The name {self._said(about)} stands for {meaning[0].lower()}{meaning[1:]}", True
         text = _first(question.asked.says).replace(", in the order of the text", "")
         name = question.asked.name.rpartition(".")[2].strip("_").replace("_", " ")
         if text[0] in '"`':  # it lists the answers

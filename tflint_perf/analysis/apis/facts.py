@@ -43,17 +43,17 @@ class WrongRowError(ValueError):
 
 
 def has(name: str, *words: str) -> bool:
-    """Whether the rows say `words` of `name`, one of them, or of the space around it."""
+    """Whether the API tables mark `name`, or its module, as `words` (one of them suffices)."""
     return not _facts(name).keys().isdisjoint(words)
 
 
 def fact(name: str, word: str) -> str:
-    """What the rows say of `name` by `word`; "" where they say nothing."""
+    """What the API tables say of `name` under `word`; "" where they say nothing."""
     return _facts(name).get(word, "")
 
 
 def library(name: str) -> str:
-    """The library that a qualified name is of, "tensorflow" for instance; "" for those of which no row tells."""
+    """The library that `name` belongs to, such as "tensorflow"; "" for those that are in no table."""
     return fact(name, "library")
 
 

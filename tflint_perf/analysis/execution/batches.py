@@ -51,14 +51,14 @@ class Batches:
         return self._sizes.size(node)
 
     def is_length(self, node: cst.BaseExpression) -> bool:
-        """Whether `node` is how many rows something has: `x.shape[0]`, or a name of that."""
+        """Whether `node` is the number of rows of something: `x.shape[0]`, or a name of that."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         if found is None:
             return _is_part_of_shape(node)
         return bool(found[1]) and all(b.path == () and _is_part_of_shape(b.value) for b in found[1])
 
     def is_made_one_of(self, call: cst.Call) -> bool:
-        """Whether what a call gives is one sample, of which a batch is made next: `x = tf.expand_dims(x, 0)`."""
+        """Whether `call` gives one sample, of which a batch is made next: `x = tf.expand_dims(x, 0)`."""
         parents = self._infer.walk.parents
         target = parents.get(call)
         if not isinstance(target, cst.Assign) or len(target.targets) != 1:
@@ -79,7 +79,7 @@ class Batches:
         return self._sizes.is_made_anew(node)
 
     def are_taken_by(self, call: cst.Call) -> bool:
-        """Whether `predict`, `evaluate` or `fit` gets one batch or sample."""
+        """Whether `call` gives `predict`, `evaluate` or `fit` one batch or sample."""
         given = argument(call, 0, "x")
         if given is None or self._infer.value(given).kind in ("dataset", "iterator", "generator"):
             return False
@@ -95,7 +95,7 @@ class Batches:
         return not self._is_trial(call) and not self._is_cut_further(call, given)
 
     def are_all_taken_by(self, call: cst.Call) -> bool:
-        """Whether `fit` is told to go over a whole dataset several times: it is a training by itself."""
+        """Whether `call` is a `fit` over a whole dataset, several times: it is a training by itself."""
         epochs = keyword_argument(call, "epochs") or keyword_argument(call, "nb_epoch")
         if callee_name(call) not in FITS or epochs is None or self._is_one(epochs):
             return False
@@ -104,11 +104,12 @@ class Batches:
         return is_dataset or any(keyword_argument(call, name) is not None for name in _OF_WHOLE_DATASETS)
 
     def _is_one(self, number: cst.BaseExpression) -> bool:
-        """Whether a number is 1, here or by all that a name stands for."""
+        """Whether `number` is 1, here or by all that a name stands for."""
         return self._infer.integers.only(number) == 1
 
     def _is_generated(self, given: cst.BaseExpression) -> bool:
-        """Whether a loop takes something from what is called a generator, or a dataset: a sample or a batch."""
+        """Whether `given` is what a loop takes from something with the name of a generator or a dataset: a sample or a
+        batch."""
         found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
         bindings = found[1] if found is not None else []
         return bool(bindings) and all(
@@ -119,7 +120,7 @@ class Batches:
         )
 
     def come_from(self, iterable: cst.BaseExpression) -> bool:
-        """Whether a loop runs over what, by its name, gives batches: `enumerate(loader.load_batch(size))`."""
+        """Whether `iterable` gives batches, by its name: `enumerate(loader.load_batch(size))`."""
         return self._is_stream(source(self._infer, iterable))
 
     def _is_stream(self, source: cst.BaseExpression) -> bool:
@@ -129,7 +130,8 @@ class Batches:
         return bool(named) and not self._infer.value(source).known
 
     def _is_batched(self, source: cst.BaseExpression) -> bool:
-        """Whether what nothing is known of is batched as a dataset is: `data.shuffle(n).batch(32).enumerate()`."""
+        """Whether `source`, of which nothing is known, is batched as a dataset is:
+        `data.shuffle(n).batch(32).enumerate()`."""
         while isinstance(source, cst.Call) and isinstance(source.func, cst.Attribute):
             if callee_name(source) in ("batch", "padded_batch"):
                 return not self._infer.value(source).known
@@ -139,7 +141,7 @@ class Batches:
         return False
 
     def _is_trial(self, call: cst.Call) -> bool:
-        """Whether the loop makes the model anew: a fold or trial, whose slices are datasets."""
+        """Whether the loop around `call` makes its model anew: a fold or trial, whose slices are datasets."""
         receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
         loop = self._loops.innermost_loop(call)
         if loop is None or not isinstance(receiver, cst.Name):
@@ -150,7 +152,7 @@ class Batches:
         )
 
     def _is_cut_further(self, call: cst.Call, given: cst.BaseExpression) -> bool:
-        """Whether a call says itself that it takes a slice in batches of another size than the slice's."""
+        """Whether `call` itself cuts the slice it is given into batches of another size."""
         size = keyword_argument(call, "batch_size")
         if size is None:
             return False
@@ -180,7 +182,7 @@ class Batches:
         return [given, *(part for each in below for part in self._parts(each, depth + 1))]
 
     def _sources(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
-        """`node`, or where it is a name the expressions that it is assigned or runs over."""
+        """The expressions that `node` is, or is assigned or runs over where it is a name."""
         if not isinstance(node, cst.Name):
             return [node]
         found = self._infer.bindings_reaching(node)

@@ -46,7 +46,7 @@ class Compiled:
         self._has_other_way: dict[Function, bool] = {}
 
     def state(self, function: Function | None) -> State:
-        """Whether the body of a function is compiled code; module-level code (None) is eager."""
+        """How the body of a function runs: "compiled", "eager" or "unknown"; module-level code (None) is eager."""
         if function is None:
             return "eager"
         if self._states is None:
@@ -54,37 +54,37 @@ class Compiled:
         return self._states.get(function, "unknown")
 
     def is_eager(self, node: cst.CSTNode) -> bool:
-        """Whether `node` certainly runs in eager mode."""
+        """Whether `node` is known to run in eager mode."""
         return self.state(self._calls.function_at(node)) == "eager"
 
     def is_compiled(self, node: cst.CSTNode) -> bool:
-        """Whether `node` is compiled code."""
+        """Whether `node` is known to run in compiled code."""
         return self.state(self._calls.function_at(node)) == "compiled"
 
     def is_traced(self, function: Function) -> bool:
-        """Whether TensorFlow itself is handed the function to trace: a decorator, a call, a Keras method."""
+        """Whether TensorFlow itself is given `function` to trace: a decorator, a call, a Keras method."""
         self.state(function)
         return function in self._traced
 
     def would_be_traced(self, function: Function) -> bool:
-        """Like `is_traced`, also where the file turns eager on for everything."""
+        """Like `is_traced`, also where the file turns eager mode on for everything."""
         self.state(function)
         return function in self._traceable
 
     def is_switched_off(self, function: Function) -> bool:
-        """Whether a function would be compiled, by itself or with all that call it, were it not for a switch that turns
-        eager mode on for everything."""
+        """Whether `function` would be compiled, by itself or with all that calls it, without a switch that turns eager
+        mode on for everything."""
         self.state(function)
         return bool(self._switched_off) and not leads_to(function, self._has_other_way, self._callers_to_ask)
 
     def hands_functions_over(self) -> bool:
-        """Whether this file gives functions of its own to others, as arguments, which may call them."""
+        """Whether this file passes functions of its own to others, which may call them."""
         if self._states is None:
             self._states = self._settle()
         return any(isinstance(place, cst.Arg) for place in self._handed.to_others.values())
 
     def is_dataset_tracer(self, call: cst.Call) -> bool:
-        """Whether a call gives a dataset a function that it traces: `dataset.map(f)`."""
+        """Whether `call` gives a dataset a function to trace: `dataset.map(f)`."""
         return self._handed.is_dataset_tracer(call)
 
     def _callers_to_ask(self, function: Function) -> bool | list[Function]:
@@ -135,7 +135,7 @@ class Compiled:
         )
 
     def _is_behind_flag(self, call: cst.Call) -> bool:
-        """Whether a condition besides `if __name__ == "__main__"` decides on a call."""
+        """Whether `call` runs under a condition other than `if __name__ == "__main__"`."""
         child: cst.CSTNode = call
         current = self._walk.parents.get(call)
         while current is not None:
@@ -200,7 +200,8 @@ class Compiled:
             mark(waiting.pop().calls)
 
     def _is_called_as_method(self, call: cst.Call, function: Function) -> bool:
-        """Whether a program calls `model.train_step(batch)` itself, which then is not what Keras compiles."""
+        """Whether the program calls `function` itself as a method, `model.train_step(batch)`, which then is not what
+        Keras compiles."""
         return (
             function in self._by_keras
             and isinstance(call.func, cst.Attribute)
@@ -208,14 +209,15 @@ class Compiled:
         )
 
     def _is_called_outside(self, function: Function, state: State) -> bool:
-        """Whether code of that state in another file calls a function, or goes over what it gives."""
+        """Whether code of that state in another file calls `function`, or iterates over what it gives."""
         return any(
             caller.how in ("call", "drive") and caller.state == state
             for caller in self._calls.callers_outside(function)
         )
 
     def _may_be_entry(self, function: Function) -> bool:
-        """Whether a function is judged by itself: nobody is known to call it, or to wrap it."""
+        """Whether `function` is judged on its own, as a possible entry point: nobody is known to call it, or to wrap
+        it."""
         if (
             self._calls.sites(function)
             or self._handed.used.get(function)
@@ -263,7 +265,7 @@ class Compiled:
 
 
 def _is_defined_anew(function: Function) -> bool:
-    """Whether its class defines another method of that name below, so that nobody can call this one."""
+    """Whether the class of `function` defines another method of that name below, so that nobody can call this one."""
     last = function.owner.methods.get(function.name, function) if function.owner is not None else function
     return last is not function and last.at.block is function.at.block and not function.decorators
 
@@ -321,7 +323,7 @@ class Handed:
         self._follow_names()
 
     def is_dataset_tracer(self, call: cst.Call) -> bool:
-        """Whether a call gives a dataset a function that it traces: `dataset.map(f)`."""
+        """Whether `call` gives a dataset a function to trace: `dataset.map(f)`."""
         return (
             callee_name(call) in methods("Dataset", "traces")
             and isinstance(call.func, cst.Attribute)
@@ -403,13 +405,13 @@ class Handed:
             self.used.setdefault(function, []).append(node)
 
     def _is_for_others(self, parent: cst.CSTNode) -> bool:
-        """Whether what stands there goes to another file: as an argument, or as what a function gives."""
+        """Whether `parent` passes what it holds to another file: as an argument, or as what a function gives."""
         if isinstance(parent, cst.Call):
             return bool(self._infer.value(parent.func).paths)
         return isinstance(parent, cst.Return)
 
     def _is_taken(self, call: cst.Call, function: Function) -> bool:
-        """Whether it is known what a call does with a function that it is given; notes it then."""
+        """Whether it is known what `call` does with a function that it is given; notes it then."""
         name = self._names.qualified(call.func)
         if has(name, "runs-python"):
             self.on_host.add(function)
@@ -431,7 +433,7 @@ class Handed:
 
 
 def _runs_later(call: cst.Call) -> bool:
-    """Whether a call has a window run a function that it is given."""
+    """Whether `call` lets a window run a function later."""
     return callee_name(call) == _LATER and bool(call.args) and integer(call.args[0].value) is not None
 
 
@@ -456,8 +458,8 @@ _TOLD = frozenset({"print", "time", "info"})
 
 
 def runs_loop_on_host(function: Function) -> bool:
-    """Whether a function has a loop, and with it what fails or means nothing in compiled code: a progress bar, `.numpy()`, an
-    environment's step, or what is printed in a loop over epochs."""
+    """Whether `function` has a loop, and in it what fails or means nothing in compiled code: a progress bar,
+    `.numpy()`, an environment's step, or what is printed in a loop over epochs."""
     if not function.loops:
         return False
     if any(
@@ -471,7 +473,7 @@ def runs_loop_on_host(function: Function) -> bool:
 
 
 def _runs_epochs(loop: Loop) -> bool:
-    """Whether a loop runs over epochs or episodes, by the name of what it counts or of how many there are."""
+    """Whether `loop` runs over epochs or episodes, by the name of what it counts or of their number."""
     iterable = loop.iterable
     if iterable is None or not hasattr(loop.node, "target"):
         return False

@@ -33,8 +33,8 @@ class Counters:
         return ""
 
     def _grows_by_one(self, binding: Binding) -> bool:
-        """Whether a loop binds a name to a number that is one more each time: to that of `enumerate`, or of a `range` of no
-        other step."""
+        """Whether `binding` gives its name a number that is one more in each iteration: to that of `enumerate`, or of a
+        `range` of no other step."""
         if not is_count(self._infer, binding):
             return False
         over = counting(self._infer, binding.value) if binding.path == () else None

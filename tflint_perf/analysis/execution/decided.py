@@ -38,12 +38,13 @@ class Decided:
         self._loops = loops
 
     def never_runs(self, node: cst.CSTNode) -> bool:
-        """Whether a constant keeps `node` from running: behind `if not use_gpu:`, where all callers say `True`."""
+        """Whether a constant condition keeps `node` from running: behind `if not use_gpu:`, where all callers say
+        `True`."""
         return is_left_out(self._infer.walk, node, lambda name: self._of_name(name, 0, steps=False))
 
     def is_left_out_of_steps(self, node: cst.CSTNode) -> bool:
-        """The same, where those callers count alone that run the function around `node` on each step: others may build a
-        model by it, say. What has none of them runs on no step through calls."""
+        """Whether constants that callers pass on each step keep `node` from running there; others may pass something else,
+        to build a model, say."""
         return is_left_out(self._infer.walk, node, lambda name: self._of_name(name, 0, steps=True))
 
     def _of_name(self, name: cst.Name, depth: int, *, steps: bool) -> Constant:

@@ -37,7 +37,8 @@ class EachStep:
         return leads_to(node, self._known.setdefault(holds, {}), partial(self._runs, holds=holds))
 
     def _runs(self, node: cst.CSTNode, holds: Holds) -> bool | list[cst.CSTNode]:
-        """Whether that is so by the function around `node`, or else the calls of it, any of which may do it."""
+        """Whether each iteration of a step loop runs `node`, as far as its function shows; or else the calls of that
+        function, any of which may do it."""
         loop = self._loops.step_loop(node)
         end = loop.node if loop is not None else None
         guard = self._guards.guard_of(node)
@@ -65,7 +66,8 @@ class EachStep:
         return trains_for_epochs(loop)
 
     def _is_mostly_otherwise(self, condition: cst.CSTNode, node: cst.CSTNode) -> bool:
-        """Whether `node` stands in the `else` of a condition that is met now and then: `if step % 100 == 0: … else: …`."""
+        """Whether `node` is in the `else` of `condition`, which is met only now and then: `if step % 100 == 0: … else:
+        …`."""
         branch = self._walk.parents.get(condition)
         if not isinstance(branch, cst.If) or branch.orelse is None:
             return False
@@ -86,7 +88,7 @@ class EachStep:
 
 
 def trains_for_epochs(loop: Loop) -> bool:
-    """Whether each iteration of a loop trains by a `fit` of several epochs: it is a task then, and no step."""
+    """Whether each iteration of `loop` trains by a `fit` of several epochs: it is a task then, and no step."""
     return any(
         callee_name(call) == "fit"
         and (epochs := keyword_argument(call, "epochs")) is not None

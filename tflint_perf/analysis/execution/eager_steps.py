@@ -20,11 +20,12 @@ class EagerSteps:
         self._known: dict[cst.CSTNode, bool] = {}
 
     def run(self, node: cst.CSTNode) -> bool:
-        """Whether a step loop in code that is not compiled runs `node`, through any number of such calls."""
+        """Whether a step loop runs `node` outside compiled code, directly or through calls there."""
         return leads_to(node, self._known, self._runs)
 
     def _runs(self, node: cst.CSTNode) -> bool | list[cst.Call]:
-        """Whether that is so by the function around `node`, or else the calls of it, any of which may do it."""
+        """Whether a step loop runs `node` outside compiled code, as far as its function shows; or else the calls of
+        that function, any of which may do it."""
         if self._compiled.is_compiled(node) or not self._loops.is_per_step(node):
             return False
         function = self._calls.function_at(node)

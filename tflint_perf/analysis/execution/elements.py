@@ -14,7 +14,7 @@ from tflint_perf.analysis.python.syntax import (
 
 
 def adds_batch_axis(node: cst.CSTNode) -> bool:
-    """Whether code makes a batch of one by hand: `tf.expand_dims(x, 0)`, `x[tf.newaxis, …]`, `tf.reshape(x, (1, 9))`."""
+    """Whether `node` makes a batch of one by hand: `tf.expand_dims(x, 0)`, `x[tf.newaxis, …]`, `tf.reshape(x, (1, 9))`."""
     for below in descendants(node):
         if isinstance(below, cst.Call) and callee_name(below) == "expand_dims":
             if integer(argument(below, 1, "axis")) in (0, None):

@@ -16,7 +16,7 @@ from tflint_perf.analysis.values.new_containers import made_by
 
 
 def is_filled_within(infer: Inference, node: cst.BaseExpression, loop: Loop) -> bool:
-    """Whether `node` is `np.array(images)`, and a loop within `loop` fills that list with what it works out."""
+    """Whether `node` makes an array of a list that a loop within `loop` fills with computed values: `np.array(images)`."""
     given = argument(node, 0) if isinstance(node, cst.Call) else None
     if not isinstance(given, cst.Name) or not isinstance(node, cst.Call) or names_experience(given.value):
         return False
@@ -56,7 +56,7 @@ def _sources(infer: Inference, node: cst.BaseExpression) -> Iterator[cst.BaseExp
 
 
 def _is_worked_out(node: cst.BaseExpression) -> bool:
-    """Whether an expression makes a sample, rather than picks it or counts."""
+    """Whether `node` makes a sample, rather than picks it or counts."""
     if isinstance(node, cst.BinaryOperation):
         picked = isinstance(node.left, cst.Subscript | cst.Call | cst.Name)
         return picked and isinstance(node.operator, cst.Divide | cst.Subtract)
@@ -64,6 +64,6 @@ def _is_worked_out(node: cst.BaseExpression) -> bool:
 
 
 def is_empty_list(infer: Inference, binding: Binding) -> bool:
-    """Whether an assignment gives a name a list with nothing in it."""
+    """Whether `binding` gives its name an empty list."""
     made = made_by(infer, binding)
     return made is not None and made.kind == "list" and made.is_empty

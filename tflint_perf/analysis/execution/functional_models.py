@@ -54,16 +54,16 @@ class FunctionalModels:
         self._parameters: dict[tuple[Function, str], bool] = {}
 
     def applies(self, call: cst.Call) -> bool:
-        """Whether a call applies something to symbolic tensors: a model gets a part by it, and nothing is computed."""
+        """Whether `call` applies something to symbolic tensors: a model gets a part by it, and nothing is computed."""
         return call in self._parts or any(self.is_symbolic(arg.value) for arg in call.args)
 
     def is_symbolic(self, node: cst.BaseExpression) -> bool:
-        """Whether a value is, or holds, a tensor that stands for what a functional model will be given, or will make."""
+        """Whether `node` is, or holds, a tensor that stands for an input or a result of a functional model."""
         return bool(self._begins) and self._asked(node)
 
     @remembered
     def builds(self, function: Function) -> bool:
-        """Whether a function makes inputs of a functional model, or a model by its class."""
+        """Whether `function` makes inputs of a functional model, or a model by its class."""
         return any(has(self._infer.names.qualified(call.func), "builds-model") for call in function.calls)
 
     def makes_model(self, calls: list[cst.Call]) -> bool:
@@ -88,7 +88,7 @@ class FunctionalModels:
 
     @remembered
     def _applies_new_layer(self, call: cst.Call) -> bool:
-        """`Dense(3)(x)`: what the layer learnt would be lost, were it no part of a model."""
+        """Whether `call` applies a layer that is made right there: `Dense(3)(x)`."""
         made = call.func
         if (
             not isinstance(made, cst.Call)
@@ -102,7 +102,7 @@ class FunctionalModels:
         return self._infer.place(call).block.loop is None and not is_under_tape(self._infer, call)
 
     def _is_end(self, node: cst.BaseExpression) -> bool:
-        """`model.output`, `layer.input`."""
+        """Whether `node` is the input or output of a model or layer: `model.output`, `layer.input`."""
         return (
             isinstance(node, cst.Attribute)
             and node.attr.value in _ENDS
@@ -115,7 +115,7 @@ class FunctionalModels:
         return self._ask(node, (), set())
 
     def _ask(self, node: cst.BaseExpression, path: Path, seen: set[tuple[cst.CSTNode, Path]]) -> bool:
-        """Whether the part of a value to which `path` leads is symbolic, or any of it."""
+        """Whether `node`, or the part of it that is asked for, is symbolic, or any of it."""
         if (node, path) in seen or len(seen) > _DEEPEST**2:
             return False
         seen.add((node, path))
@@ -154,7 +154,8 @@ class FunctionalModels:
                 yield put.value
 
     def _is_given(self, function: Function, name: str) -> bool:
-        """Whether all callers give a symbolic tensor as a parameter. What Keras calls gets tensors, too."""
+        """Whether all callers give `function` a symbolic tensor as the parameter `name`. What Keras calls gets tensors,
+        too."""
         known = self._parameters.get((function, name))
         if known is None:
             self._parameters[function, name] = False

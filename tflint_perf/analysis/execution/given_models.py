@@ -30,12 +30,14 @@ class GivenModels:
         self._calls = calls
 
     def has(self, node: cst.BaseExpression) -> bool:
-        """Whether a model is given, and calling it runs its layers one by one: none has a `call` that is compiled."""
+        """Whether `node` is a model that this code is given, and that runs its layers one by one when it is called:
+        none has a `call` that is compiled."""
         given = self._given(node)
         return bool(given) and not any(self._kind(each, "call") == "compiled" for each in given)
 
     def is_method_of_keras(self, method: cst.BaseExpression) -> bool:
-        """Whether a method, `model.predict`, is asked of a given model whose class does not define it anew."""
+        """Whether `method`, of a model that this code is given, is Keras's own: the model's class does not override it,
+        `model.predict` for instance."""
         if not isinstance(method, cst.Attribute):
             return False
         given = self._given(method.value)

@@ -32,7 +32,7 @@ class Guard:
 
     @property
     def counts(self) -> bool:
-        """Whether it is `counter % n`: what stands behind it runs again and again."""
+        """Whether the guard is `counter % n`: what stands behind it runs again and again."""
         return isinstance(self.node, cst.BinaryOperation)
 
 
@@ -49,7 +49,8 @@ class Guards:
         self._at_sites: dict[Function, Guard | None] = {}
 
     def guard_of(self, node: cst.CSTNode) -> Guard | None:
-        """The guard in front of `node`, in its function or at each place that calls that per step; None when there is none."""
+        """The guard that `node` runs under, in its function or at each place that calls that per step; None when there
+        is none."""
         here = self.guard_here(node)
         if here is not None:
             return here
@@ -107,7 +108,8 @@ class Guards:
         return None
 
     def _left_off(self, node: cst.CSTNode, function: Function) -> Guard | None:
-        """The flag in front of `node` that no call on a step sets: `log(epoch, loss, at_end=True)` ends an epoch."""
+        """The flag that `node` depends on and that no call on a step sets: `log(epoch, loss, at_end=True)` ends an
+        epoch."""
         flag = self._flag_before(node, function)
         sites = (
             [site for site in self._calls.sites(function) if self._loops.is_per_step(site)] if flag else []
@@ -135,7 +137,7 @@ class Guards:
         return None
 
     def _skipped(self, child: cst.CSTNode, suite: cst.CSTNode) -> Guard | None:
-        """A guard of the form `if step % 100: continue`, or `return` outside loops, on a statement before `child`."""
+        """The guard that skips `child` by leaving before it: `if step % 100: continue`, or `return` outside loops."""
         if not isinstance(suite, cst.IndentedBlock):
             return None
         for statement in exits_before(self._walk, child, suite):
@@ -153,7 +155,7 @@ class Guards:
         )
 
     def _of_test(self, test: cst.BaseExpression, *, holds: bool) -> Guard | None:
-        """The guard that a condition is, for code that runs when it holds or when it does not."""
+        """The guard that the condition `test` is, for code that runs when it holds or when it does not."""
         match test:
             case cst.BooleanOperation():
                 if isinstance(test.operator, cst.And) == holds:
@@ -178,7 +180,7 @@ class Guards:
         return None
 
     def _is_early(self, test: cst.BaseExpression) -> bool:
-        """Whether a condition holds on the first few steps alone: `step < 10`."""
+        """Whether the condition `test` holds on the first few steps only: `step < 10`."""
         match test:
             case cst.Comparison(
                 left=left,
@@ -222,7 +224,7 @@ class Guards:
         return None
 
     def _is_of_loop(self, node: cst.BaseExpression) -> bool:
-        """Whether it is what a loop counts by, or the number before or behind that: `step`, `step + 1`."""
+        """Whether `node` is the counter of a loop, or the number before or after it: `step`, `step + 1`."""
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add | cst.Subtract):
             node = node.left if self._infer.integers.only(node.right) is not None else node
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None

@@ -37,7 +37,7 @@ class Invariance:
         self._places: dict[Loop, ChangedPlaces] = {}
 
     def change(self, node: cst.CSTNode, loop: Loop) -> Change | None:
-        """What `loop` changes of what `node` reads, also in functions of this file that it calls; None for nothing.
+        """What `loop` changes of what `node` reads, directly or through functions of this file; None for nothing.
 
         `node` is an expression or a statement in the loop. Values that TensorFlow changes in place, variables
         for instance, are no change: a graph reads them when it runs.
@@ -82,7 +82,7 @@ class Invariance:
         return None
 
     def _is_conditional(self, node: cst.CSTNode, loop: Loop) -> bool:
-        """Whether a condition in the loop decides whether `node` runs."""
+        """Whether a condition in `loop` decides whether `node` runs."""
         current: cst.CSTNode | None = node
         while current is not None and current is not loop.node:
             if isinstance(current, cst.If):
@@ -100,22 +100,23 @@ class Invariance:
         return scopes[0] is not None and scopes[1] is not None and scopes[0][0] is scopes[1][0]
 
     def varies(self, node: cst.CSTNode, loop: Loop) -> bool:
-        """Whether a value may differ between iterations of `loop`, also where the loop computes it each time anew.
+        """Whether the value of `node` may differ between iterations of `loop`. `x` does not vary in `x = a + b`,
+        computed anew in each iteration of a loop that changes neither `a` nor `b`.
 
         `x` does not vary in `x = a + b`, made in a loop that changes neither `a` nor `b`.
         """
         return self._varies(node, loop, set())
 
     def draws_random_numbers(self, node: cst.CSTNode) -> bool:
-        """Whether `node`, or a function of this file that it calls, has TensorFlow draw random numbers."""
+        """Whether `node`, or a function of this file that it calls, draws random numbers by TensorFlow."""
         return any(
             has(self._infer.names.qualified(call.func), "draws") or callee_name(call) == "sample"
             for call in self._all_calls([node])
         )
 
     def asks_the_host(self, node: cst.CSTNode) -> bool:
-        """Whether `node`, or a function of this file that it calls, asks Python for random numbers or the time, or an object
-        of another file for anything: what that gives may be another thing each time."""
+        """Whether `node`, or a function of this file that it calls, gets random numbers or the time from Python, or
+        anything from an object of another file: what that gives may be another thing each time."""
         return any(
             has(self._infer.names.qualified(call.func), "varies") or self._is_asked_elsewhere(call)
             for call in self._all_calls([node])
@@ -166,7 +167,7 @@ class Invariance:
 
     @staticmethod
     def is_bound_in(binding: Binding, loop: Loop) -> bool:
-        """Whether a binding lies in the loop, its target and its condition included."""
+        """Whether `binding` is in `loop`, its target and its condition included."""
         if binding.at is loop.at and binding.kind != "import":
             return True
         around = binding.at.block.loop
@@ -178,7 +179,7 @@ class Invariance:
 
     @staticmethod
     def _is_bound_by_call(binding: Binding, home: Scope) -> bool:
-        """Whether a binding stands in another function than its name's: some call may change it."""
+        """Whether `binding` is in another function than the one that its name belongs to: some call may change it."""
         return binding.at.block.function is not home.function and binding.kind in (
             "assign",
             "augment",

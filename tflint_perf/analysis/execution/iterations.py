@@ -40,7 +40,7 @@ class Iterations:
         self._filling: set[Binding] = set()
 
     def are_many(self, loop: Loop, *, traced: bool) -> bool:
-        """Whether a `for` runs more than 16 times, or as often as the code does not show.
+        """Whether `loop` runs more than 16 times, or an unknown number of times.
 
         In `traced` code, what may be a tensor is no Python value: AutoGraph makes a loop of the graph of it.
         What is not known to be a count or a list, and what counts the layers of a model, is not taken for many.
@@ -53,7 +53,7 @@ class Iterations:
         return int(most) if 0 < most < math.inf else None
 
     def counter(self, loop: Loop) -> cst.Name | None:
-        """The name that a `for` over `range` or `tf.range` gives its counter."""
+        """The counter that `loop` gets from `range` or `tf.range`."""
         target = loop.node.target if isinstance(loop.node, cst.For | cst.CompFor) else None
         iterable = loop.iterable
         if not isinstance(iterable, cst.Call) or not isinstance(target, cst.Name):
@@ -146,7 +146,7 @@ class Iterations:
         return self._most(binding.value, traced, depth + 1)
 
     def _is_filled_often(self, binding: Binding, traced: bool) -> bool:
-        """Whether many are appended to a list, by a loop that may run over the list itself."""
+        """Whether many items are appended to the list of `binding`, by a loop that may run over the list itself."""
         calls = self._infer.contents.appends(binding.at.block.function, binding.name)
         around = [self._walk.loops.get(loop.node) for c in calls for loop in self._loops_from(c, binding)]
         self._filling.add(binding)
@@ -171,7 +171,7 @@ class Iterations:
     # Bounds that are not in sight
 
     def _counts(self, node: cst.BaseExpression, traced: bool) -> bool:
-        """Whether a bound whose value is not in sight is a Python number that counts time or data."""
+        """Whether `node`, a bound of unknown value, is a Python number that counts time or data."""
         match node:
             case cst.BinaryOperation():
                 return all(
@@ -212,7 +212,8 @@ class Iterations:
         return kind == "unknown" and not traced and all(b.kind == "param" for b in bindings)
 
     def _is_size(self, binding: Binding, traced: bool) -> bool:
-        """Whether a name is bound to a static size, or a number made of such: `n = x.shape[1] - 1`, `b, t, _ = x.shape`."""
+        """Whether `binding` gives its name a static size, or a number made of such: `n = x.shape[1] - 1`, `b, t, _ =
+        x.shape`."""
         value = binding.value
         if value is None:
             return False
@@ -228,7 +229,7 @@ class Iterations:
 
     @staticmethod
     def _is_static_size(node: cst.Subscript) -> bool:
-        """`x.shape[1]`; not the last one, which counts features, nor a size of what an object keeps."""
+        """Whether `node` is a static size: `x.shape[1]`."""
         index = node.slice[0].slice if len(node.slice) == 1 else None
         if not is_shape(node.value) or not isinstance(index, cst.Index):
             return False
@@ -238,7 +239,7 @@ class Iterations:
         return position in (0, 1, -2)
 
     def _is_setting(self, node: cst.CSTNode) -> bool:
-        """Whether a value is a setting of the program, `args.n_steps`, `FLAGS.ratio`, `config["k"]`, or an object's own
+        """Whether `node` is a setting of the program: `args.n_steps`, `FLAGS.ratio`, `config["k"]`, or an object's own
         that is one."""
         match node:
             case cst.Attribute(value=cst.Name(value="self")):
@@ -260,7 +261,7 @@ class Iterations:
 
 
 def is_shape(node: cst.BaseExpression) -> bool:
-    """`x.shape`, `x.get_shape()`, `x.shape.as_list()`: sizes that are known when a function is traced."""
+    """Whether `node` is a shape: `x.shape`, `x.get_shape()`, `x.shape.as_list()`."""
     if isinstance(node, cst.Call):
         return callee_name(node) in ("get_shape", "as_list") and isinstance(node.func, cst.Attribute)
     return isinstance(node, cst.Attribute) and node.attr.value == "shape"

@@ -61,7 +61,7 @@ def _names(node: cst.BaseExpression) -> list[str] | None:
 
 
 def _is_backend(infer: Inference, node: cst.BaseExpression) -> bool:
-    """Whether an expression is the name of Keras's backend, or a name for that."""
+    """Whether `node` is the name of Keras's backend, or a name for that."""
     if isinstance(node, cst.Name):
         found = infer.bindings_reaching(node)
         if found is None or len(found[1]) != 1 or found[1][0].value is None or found[1][0].path != ():

@@ -21,11 +21,11 @@ class LeftOn:
         self._walk = infer.walk
 
     def is_on(self, call: cst.Call, position: int | None, keyword: str) -> bool:
-        """Whether a call says `True`, and surely runs."""
+        """Whether `call` says `True`, and always runs."""
         return is_name(argument(call, position, keyword), "True") and self.always_runs(call)
 
     def always_runs(self, node: cst.CSTNode) -> bool:
-        """Whether no condition, handler, test or debugging helper stands between the program's start and `node`."""
+        """Whether `node` always runs, under no condition, exception handler, test or debugging helper."""
         return self._always_runs(node, frozenset())
 
     def _always_runs(self, node: cst.CSTNode, seen: frozenset[Function]) -> bool:
@@ -53,7 +53,7 @@ class LeftOn:
 
 
 def is_main_guard(test: cst.CSTNode) -> bool:
-    """Whether a condition is `__name__ == "__main__"`."""
+    """Whether `test` is `__name__ == "__main__"`."""
     parts = list(descendants(test))
     return any(is_name(part, "__name__") for part in parts) and any(
         string(part) == "__main__" for part in parts

@@ -113,7 +113,8 @@ class Loops:
         return "none"
 
     def _asks_person(self, loop: Loop) -> bool:
-        """Whether each iteration waits for a person: `input("Next?")`, but not where a flag has it wait: `if debug:`."""
+        """Whether each iteration of `loop` waits for a person: `input("Next?")`, but not where a flag has it wait: `if
+        debug:`."""
         for call in loop.calls:
             if is_name(call.func, "input"):
                 tests = conditions(self._walk, call, loop.node, exits=False)
@@ -122,34 +123,34 @@ class Loops:
         return False
 
     def _plays(self, loop: Loop) -> bool:
-        """Whether a loop decides on what it does in an environment: what stands beside it there is a first step."""
+        """Whether `loop` decides what it does in an environment: what stands beside it there is a first step."""
         steps = [call for call in loop.calls if _is_step_of_environment(call)]
         return bool(steps) and any(self.actions.acts(call) for call in loop.calls if call not in steps)
 
     # Functions
 
     def has_step_loop(self, function: Function) -> bool:
-        """Whether calling a function runs a step loop."""
+        """Whether calling `function` runs a step loop."""
         return self._epochs.has_step_loop(function)
 
     def looks_on(self, loop: Loop) -> bool:
-        """Whether a loop does no more than look at what was learnt, in a step of the loop around it: at one picture for
-        each class."""
+        """Whether `loop` only looks at what was learned, in one step of the loop around it: at one picture for each
+        class."""
         outer = self.training_loop(loop.node)
         return outer is not None and self.kind(outer) == "step" and self._epochs.only_counts_inferences(loop)
 
     def counts(self, loop: Loop) -> bool:
-        """Whether a loop counts, or goes on while something holds, rather than runs over things."""
+        """Whether `loop` counts, or goes on while a condition holds, rather than iterates over things."""
         return loop.iterable is None or counting(self._infer, loop.iterable) is not None
 
     def takes_batches(self, iterable: cst.BaseExpression) -> bool:
-        """Whether iterating over it takes batches or samples from a dataset."""
+        """Whether iterating over `iterable` takes batches or samples from a dataset."""
         return runs_over_batches(self._infer.value(iterable))
 
     # Per step
 
     def innermost_loop(self, node: cst.CSTNode) -> Loop | None:
-        """The innermost loop of the same function whose iterations run `node`."""
+        """The innermost loop in the same function whose iterations run `node`."""
         if node not in self._innermost:
             self._innermost[node] = self._loop_around(node)
         return self._innermost[node]
@@ -180,14 +181,14 @@ class Loops:
         return None
 
     def training_loop(self, node: cst.CSTNode) -> Loop | None:
-        """The innermost loop of steps or epochs of the same function that runs `node`."""
+        """The innermost loop over steps or epochs, in the same function, that runs `node`."""
         loop = self.innermost_loop(node)
         while loop is not None and self.kind(loop) == "none":
             loop = loop.parent
         return loop
 
     def step_loop(self, node: cst.CSTNode) -> Loop | None:
-        """The step loop of the same function that runs `node`, where there is one."""
+        """The step loop in the same function that runs `node`; None where there is none."""
         loop = self.training_loop(node)
         return loop if loop is not None and self.kind(loop) == "step" else None
 
@@ -202,7 +203,7 @@ class Loops:
         return self.is_function_per_step(function)
 
     def is_function_per_step(self, function: Function) -> bool:
-        """Whether a step loop runs the function, through any number of calls."""
+        """Whether a step loop calls `function`, directly or through other functions."""
         known = self._per_step.get(function)
         if known is None:
             self._per_step[function] = False
@@ -215,7 +216,7 @@ class Loops:
         return known
 
     def is_batch_callback(self, function: Function) -> bool:
-        """Whether it is a method of a callback that Keras calls for each batch."""
+        """Whether `function` is a method of a callback that Keras calls for each batch."""
         owner = function.owner
         return (
             owner is not None
@@ -224,7 +225,7 @@ class Loops:
         )
 
     def _is_driven(self, function: Function) -> bool:
-        """Whether a generator is driven per step, by `next()` in a step loop or by a step loop over it."""
+        """Whether a step loop advances the generator that `function` makes, by `next()` or by iterating over it."""
         return (
             any(map(self.is_per_step, self.nexts.get(function, ())))
             or any(
@@ -285,25 +286,26 @@ class Loops:
             yield from loop.calls[:1]
 
     def is_repeated(self, node: cst.CSTNode) -> bool:
-        """Whether a loop of steps or epochs runs `node`, here or through calls: once an episode, for instance."""
+        """Whether a loop over steps or epochs runs `node`, here or through calls: once an episode, for instance."""
         if self.training_loop(node) is not None:
             return True
         function = self._calls.function_at(node)
         return function is not None and leads_to(function, self._repeated, self._repeats)
 
     def _repeats(self, function: Function) -> bool | list[Function]:
-        """Whether a loop of steps or epochs calls the function, or else the functions that call it."""
+        """Whether a loop over steps or epochs calls `function`; or else the functions that call it."""
         sites = self._calls.sites(function)
         if any(self.training_loop(call) is not None for call in sites):
             return True
         return [caller for call in sites if (caller := self._calls.function_at(call)) is not None]
 
     def is_function_per_batch(self, function: Function) -> bool:
-        """Whether a function runs per step, or once for each batch of a loop around, which it may train on several times."""
+        """Whether `function` runs per step, or once for each batch of a loop around it, which may train on it several
+        times."""
         return self.is_function_per_step(function) or leads_to(function, self._per_batch, self._gets_batches)
 
     def _gets_batches(self, function: Function) -> bool | list[Function]:
-        """Whether a loop over batches calls the function, or else the functions that call it."""
+        """Whether a loop over batches calls `function`; or else the functions that call it."""
         sites = self._calls.sites(function)
         for call in sites:
             loop = self.innermost_loop(call)
@@ -314,7 +316,7 @@ class Loops:
         return [caller for call in sites if (caller := self._calls.function_at(call)) is not None]
 
     def may_be_per_step(self, node: cst.CSTNode) -> bool:
-        """Whether `node` runs per step, or in a function that nobody here calls and that is judged by itself."""
+        """Whether `node` runs per step, or may do so in a function that is judged on its own."""
         loop = self.training_loop(node)
         if loop is not None:
             return self.kind(loop) == "step"
@@ -322,7 +324,7 @@ class Loops:
         return function is not None and leads_to(function, self._own_judges, self._is_own_judge)
 
     def _is_own_judge(self, function: Function) -> bool | list[Function]:
-        """Whether that is true of a function, or else of which of its callers it has to be."""
+        """Whether `function` may run per step, as far as its callers show; or else the callers of which one has to."""
         sites = self._calls.sites(function)
         callers = self._calls.callers_outside(function)
         if any(caller.per_step or caller.may_be_per_step for caller in callers):
@@ -367,7 +369,7 @@ def _is_step_of_environment(call: cst.Call) -> bool:
 
 
 def fitted(call: cst.Call) -> cst.BaseExpression | None:
-    """What a call of `fit` trains on."""
+    """What `call`, of `fit`, trains on."""
     return argument(call, 0, "x") or argument(call, 0, "generator")
 
 
@@ -395,14 +397,14 @@ class Epochs:
         self._may_learn: dict[bool, dict[Function, bool]] = {True: {}, False: {}}
 
     def is_epoch(self, loop: Loop, calls: list[cst.Call]) -> bool:
-        """Whether a step loop lies inside; gathers in `calls` what one iteration calls otherwise."""
+        """Whether `loop` contains a step loop; gathers in `calls` what one iteration calls otherwise."""
         inside = list(self._inside(loop, calls))
         over = loop.iterable
         takes = over is not None and (self._loops.takes_batches(over) or self._loops.batches.come_from(over))
         return not self._are_parts_of_one_step(inside, calls, takes=takes)
 
     def has_step_loop(self, function: Function) -> bool:
-        """Whether calling a function runs a step loop."""
+        """Whether calling `function` runs a step loop."""
         known = self._has_loop.get(function)
         if known is None:
             self._has_loop[function] = False
@@ -429,7 +431,7 @@ class Epochs:
         return any(map(self.has_step_loop, self._calls.targets(call)))
 
     def only_counts_inferences(self, loop: Loop) -> bool:
-        """Whether a loop counts what it infers: it goes through no data, makes no gradient steps and acts in no
+        """Whether `loop` only counts what it infers: it goes through no data, makes no gradient steps and acts in no
         environment."""
         return self._loops.counts(loop) and self._counts_inferences(loop)
 
@@ -456,7 +458,7 @@ class Epochs:
         )
 
     def _counts_inferences(self, part: Inside) -> bool:
-        """Whether a loop that counts, or one in what a call runs, does nothing but infer from the batch that the loop around it
+        """Whether `part`, or a loop in what a call runs, counts and only infers from the batch that the loop around it
         took: it decodes words one by one."""
         if self._is_work(part):
             return False
@@ -473,7 +475,7 @@ class Epochs:
         )
 
     def _trains_on_same_batch(self, part: Inside) -> bool:
-        """Whether a loop counts how often a model learns from the batch that the loop around it took."""
+        """Whether `part` counts how often a model trains on the batch that the loop around it took."""
         if not isinstance(part, Loop) or not self._loops.counts(part):
             return False
         return not any(map(self._takes_batch, _calls_in(part))) and not any(
@@ -481,7 +483,7 @@ class Epochs:
         )
 
     def _gathers_gradients(self, part: Inside) -> bool:
-        """Whether a loop only asks for gradients, sample by sample of one batch, which the loop around it applies."""
+        """Whether `part` only computes gradients, sample by sample of one batch, which the loop around it applies."""
         counted = counting(self._infer, part.iterable) if isinstance(part, Loop) else None
         if counted is None or not counted.args or not isinstance(part, Loop):
             return False
@@ -493,7 +495,7 @@ class Epochs:
         )
 
     def _is_unrolled(self, part: Inside) -> bool:
-        """Whether compiled code counts a loop in Python: one call of it is one step."""
+        """Whether `part` is a Python loop that counts in compiled code, and so is unrolled: one call of it is one step."""
         return (
             isinstance(part, Loop)
             and (counted := counting(self._infer, part.iterable)) is not None
@@ -507,7 +509,7 @@ class Epochs:
         return is_under_tape(self._infer, node) and not self._is_work(part, acting=False)
 
     def _is_seldom(self, part: Inside) -> bool:
-        """Whether it stands behind `if step % n`."""
+        """Whether `part` runs under `if step % n`."""
         parents = self._infer.walk.parents
         child: cst.CSTNode = part.node if isinstance(part, Loop) else part
         current = parents.get(child)
@@ -518,7 +520,7 @@ class Epochs:
         return False
 
     def _is_work(self, part: Inside, *, acting: bool = True) -> bool:
-        """Whether what loops may train too, or acts in an environment: then it is no mere part of a step."""
+        """Whether what `part` runs may train too, or acts in an environment: then it is no mere part of a step."""
         calls = _calls_in(part) if isinstance(part, Loop) else [part]
         return any(self._may_learn_by(call, acting=acting) for call in calls)
 
@@ -539,7 +541,7 @@ class Epochs:
         return trains_by(self._infer, call) in ("update", "batch")
 
     def _learns_by(self, call: cst.Call) -> bool:
-        """Whether a call makes a gradient step, here or in a function that makes it outside loops."""
+        """Whether `call` makes a gradient step, here or in a function that makes it outside loops."""
         return self._is_gradient_step(call) or any(map(self._function_learns, self._calls.targets(call)))
 
     def _function_learns(self, function: Function) -> bool:
@@ -552,14 +554,15 @@ class Epochs:
         return known
 
     def _may_learn_by(self, call: cst.Call, *, acting: bool = True) -> bool:
-        """Whether anything that a call runs makes gradient steps, acts in an environment, or can't be seen."""
+        """Whether anything that `call` runs makes gradient steps, acts in an environment, or can't be seen."""
         known, ask = self._may_learn[acting], partial(self._may_learn_in, acting=acting)
         return self._may_learn_here(call, acting) or any(
             leads_to(function, known, ask) for function in self._calls.targets(call)
         )
 
     def _may_learn_in(self, function: Function, *, acting: bool) -> bool | list[Function]:
-        """Whether a function itself does so, or else the functions that it calls."""
+        """Whether `function` itself makes gradient steps, acts in an environment, or can't be seen; or else the
+        functions that it calls."""
         if any(self._may_learn_here(call, acting) for call in function.calls):
             return True
         return [target for call in function.calls for target in self._calls.targets(call)]
@@ -577,7 +580,7 @@ class Epochs:
         )
 
     def _acts_outside(self, value: Value, acting: bool) -> bool:
-        """Whether what is called is of another file, and may do more there than compute, or than train."""
+        """Whether what is called is in another file, and may do more there than compute, or than train."""
         if not value.outside or value.kind in ("model", "layer", "loss", "metric"):
             return False
         outside = self._infer.outside
@@ -591,7 +594,7 @@ def _calls_in(loop: Loop) -> list[cst.Call]:
 
 
 def _counts(infer: Inference, test: cst.BaseExpression) -> bool:
-    """Whether a condition asks a counter: `step % n == 0`; `% 1` asks nothing."""
+    """Whether the condition `test` asks a counter: `step % n == 0`; `% 1` asks nothing."""
     match test:
         case cst.BooleanOperation(operator=cst.And()):
             return _counts(infer, test.left) or _counts(infer, test.right)
@@ -649,7 +652,7 @@ class Actions:
         self._whole: dict[Function, bool] = {}
 
     def acts(self, call: cst.Call) -> bool:
-        """Whether a call makes a gradient step or an inference call, or runs a function that does."""
+        """Whether `call` makes a gradient step, runs inference, or calls a function that does either."""
         if self._is_one_of_several(call.func) or self._is_made_here(call.func):
             return False
         if any(map(self._infer.outside.acts, self._run_outside(call))):
@@ -664,7 +667,7 @@ class Actions:
             yield from self._infer.value(function).paths
 
     def function_acts(self, function: Function) -> bool:
-        """Whether calling a function makes a step or an inference call, outside loops of its own."""
+        """Whether calling `function` makes a gradient step or runs inference, outside loops of its own."""
         known = self._acts.get(function)
         if known is None:
             self._acts[function] = False
@@ -673,13 +676,13 @@ class Actions:
         return known
 
     def trains_whole(self, call: cst.Call) -> bool:
-        """Whether a call runs a function that trains a model from beginning to end: by a `fit` of several epochs."""
+        """Whether `call` runs a function that trains a model from beginning to end: by a `fit` of several epochs."""
         if any(map(self._infer.outside.trains_whole, self._infer.value(call.func).paths)):
             return True
         return any(map(self.function_trains_whole, self._calls.targets(call)))
 
     def function_trains_whole(self, function: Function) -> bool:
-        """Whether calling a function does so, itself or by what it calls."""
+        """Whether calling `function` trains a model from beginning to end, itself or by what it calls."""
         return leads_to(function, self._whole, self._fits_whole)
 
     def _fits_whole(self, function: Function) -> bool | list[Function]:
@@ -696,7 +699,7 @@ class Actions:
         return True
 
     def _is_action(self, call: cst.Call) -> bool:
-        """Whether a call is a gradient step, an inference call, or takes one batch or sample."""
+        """Whether `call` is a gradient step or runs inference, or takes one batch or sample."""
         name = callee_name(call)
         func = call.func
         if isinstance(func, cst.Attribute):
@@ -746,7 +749,8 @@ class Actions:
         }
 
     def _is_one_of_several(self, callee: cst.BaseExpression) -> bool:
-        """Whether a loop goes through models: `for i in range(4): x = blocks[i](x)` is one pass through all of them."""
+        """Whether `callee` is one of several models that a loop iterates over: `for i in range(4): x = blocks[i](x)` is
+        one pass through all of them."""
         return isinstance(callee, cst.Subscript) and any(
             binding.kind in ("for", "comprehension")
             for part in callee.slice
@@ -755,7 +759,7 @@ class Actions:
         )
 
     def _is_made_for_one_of_several(self, call: cst.Call, function: Function | None) -> bool:
-        """Whether a loop that goes through models makes a function anew for each of them, which calls that."""
+        """Whether a loop over models makes `function`, which has `call`, anew for each of them."""
         loop = self._loops.innermost_loop(call)
         if function is None or loop is None or loop.iterable is None:
             return False
@@ -767,19 +771,19 @@ class Actions:
         )
 
     def _is_made_here(self, callee: cst.BaseExpression) -> bool:
-        """Whether a layer is put into a model: `x = Block(filters)(x)`."""
+        """Whether `callee` is a layer that is put into a model: `x = Block(filters)(x)`."""
         if not isinstance(callee, cst.Call):
             return False
         return self._infer.value(callee.func).kind == "class" or self._infer.value(callee).kind == "layer"
 
     def _counts(self, call: cst.Call) -> bool:
-        """Whether the innermost loop around a call counts, rather than runs over things."""
+        """Whether the innermost loop around `call` counts, rather than iterates over things."""
         loop = self._loops.innermost_loop(call)
         iterable = loop.iterable if loop is not None else None
         return loop is not None and (iterable is None or is_numbered(self._infer, iterable))
 
     def _only_computes(self, function: Function) -> bool:
-        """Whether a function calls nothing but ops: it neither trains nor runs a model."""
+        """Whether `function` calls nothing but ops: it neither trains nor runs a model."""
         return all(
             self._infer.names.dotted(call.func)
             or (isinstance(call.func, cst.Attribute) and self._is_local(call.func))
@@ -787,7 +791,7 @@ class Actions:
         )
 
     def _is_local(self, node: cst.Attribute) -> bool:
-        """Whether a method is one of a value that its function makes itself, and that is no model."""
+        """Whether `node` is a method of a value that its function makes itself, and that is no model."""
         if not isinstance(node.value, cst.Name) or self._infer.value(node.value).kind in (
             "model",
             "tape",
@@ -799,11 +803,11 @@ class Actions:
 
 
 def _looks_like_session(node: cst.BaseExpression) -> bool:
-    """`sess.run`, `self.session.run`: a session of unknown origin goes by its usual names."""
+    """Whether `node` runs a session, by its name: `sess.run`, `self.session.run`."""
     return bool(names_a_session(last_name(node)))
 
 
 def is_told_whether_it_trains(call: cst.Call) -> bool:
-    """`model(x, training=False)`; what is part of another model hands on what that was told."""
+    """Whether `call` is told whether it trains: `model(x, training=False)`."""
     told = keyword_argument(call, "training")
     return told is not None and (is_name(told, "True") or is_name(told, "False"))

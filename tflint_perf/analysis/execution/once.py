@@ -42,7 +42,7 @@ class Once:
         self._sets_up: dict[Function, bool] = {}
 
     def runs_seldom(self, node: cst.CSTNode) -> bool:
-        """Whether `node` stands behind a cache or a first-call test, handles an exception, or ends its loop."""
+        """Whether `node` runs behind a cache or a first-call test, handles an exception, or ends its loop."""
         if self._here(node):
             return True
         function = self._calls.function_at(node)
@@ -58,7 +58,7 @@ class Once:
         return known
 
     def sets_up(self, function: Function) -> bool:
-        """Whether a function makes an object ready, as a constructor and `build` do, or is called by such functions alone."""
+        """Whether `function` sets up an object, as a constructor and `build` do, or is called by such functions alone."""
         known = self._sets_up.get(function)
         if known is None:
             self._sets_up[function] = False  # functions that call each other
@@ -107,15 +107,15 @@ class Once:
         return False
 
     def _keeps_what_it_compares(self, node: cst.If) -> bool:
-        """Whether something is made anew only where what an object keeps says that it is another one:
-        `if size != self.size: self.make(size)`, where the method keeps the size."""
+        """Whether `node` makes something anew only where what an object keeps says that it is another one: `if size !=
+        self.size: self.make(size)`, where the method keeps the size."""
         compared = _kept_by_self(node.test)
         return bool(compared) and any(
             not compared.isdisjoint(_written(body)) for body in (node.body, *self._run_by(node.body))
         )
 
     def _keeps_what_it_asks_for(self, node: cst.If) -> bool:
-        """Whether what is called where something is not there makes that: `if self.optimizer is None: self.set_up()`."""
+        """Whether `node` calls a function that makes what it found missing: `if self.optimizer is None: self.set_up()`."""
         asked = _asked_for(node.test) - {name.value for name in names_read(node.test)}  # which are its own
         return bool(asked) and any(not asked.isdisjoint(_written(body)) for body in self._run_by(node.body))
 
@@ -136,7 +136,7 @@ class Once:
         return loop
 
     def _is_kept_choice(self, choice: cst.IfExp) -> bool:
-        """`fn = tf.function(f) if fn is None else fn`."""
+        """Whether `choice` keeps what it makes for the next time: `fn = tf.function(f) if fn is None else fn`."""
         return _makes_what_it_asks_for(choice.test, self._walk.parents[choice])
 
     @remembered
@@ -148,7 +148,7 @@ class Once:
 
     @staticmethod
     def _left_at_end(block: cst.IndentedBlock, loop: Loop | None) -> bool:
-        """Whether the loop is left at the end of a block in it."""
+        """Whether the loop ends at the end of a block in it."""
         return loop is not None and isinstance(_last_statement(block), cst.Return | cst.Break | cst.Raise)
 
 
@@ -161,7 +161,8 @@ def extent(walk: Walk, loop: Loop) -> cst.CSTNode:
 
 
 def _makes_what_it_asks_for(test: cst.BaseExpression, maker: cst.CSTNode) -> bool:
-    """`if x is None: x = …`, `if key not in cache: cache[key] = …`, `if not hasattr(self, "fn"): self.fn = …`."""
+    """Whether `test` asks for what is then made: `if x is None: x = …`, `if key not in cache: cache[key] = …`, `if not
+    hasattr(self, "fn"): self.fn = …`."""
     asked = _asked_for(test)
     return bool(asked) and not asked.isdisjoint(_written(maker))
 
@@ -212,7 +213,7 @@ def _written(node: cst.CSTNode) -> set[str]:
 
 
 def _answers(statement: cst.CSTNode, block: cst.IndentedBlock) -> bool:
-    """Whether a statement of a block returns what is there already: `if self.fn: return self.fn`, or returns because what
+    """Whether `statement` returns early because something exists already: `if self.fn: return self.fn`, or because what
     the block makes is there."""
     if not isinstance(statement, cst.If) or statement.orelse is not None:
         return False

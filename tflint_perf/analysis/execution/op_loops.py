@@ -90,7 +90,7 @@ class OpLoops:
         return (self._infer.bindings_reaching(target) or (None, []))[1]
 
     def updated_tensors(self, loop: Loop) -> list[str]:
-        """The names of tensors that each iteration computes by ops from what the one before it left."""
+        """The tensors that each iteration of `loop` computes by ops from what the one before it left."""
         return [
             name
             for name, bindings in self.carried(loop).items()
@@ -117,13 +117,13 @@ class OpLoops:
     # What else an iteration does
 
     def runs_ops_alone(self, loop: Loop) -> bool:
-        """Whether an iteration calls nothing but ops, and what shows or collects their results."""
+        """Whether `loop` calls nothing but ops, and functions that show or collect their results."""
         body = loop.node.body if not isinstance(loop.node, cst.CompFor) else None
         return body is not None and all(self.is_op_call(call, 0) for call in calls_below(body))
 
     def follows_gradients(self, loop: Loop) -> bool:
-        """Whether an iteration asks a tape for gradients, by ops and models alone, and changes no variable by them: it
-        looks for an input, and trains no model."""
+        """Whether `loop` asks a tape for gradients, by ops and models alone, and changes no variable by them: it looks
+        for an input, and trains no model."""
         own = list(calls_below(loop.node.body)) if not isinstance(loop.node, cst.CompFor) else []
         calls = list(own)
         for call in calls:
@@ -137,7 +137,7 @@ class OpLoops:
         )
 
     def is_op_call(self, call: cst.Call, depth: int, *, gradients: bool = False) -> bool:
-        """Whether a call runs ops alone, or shows what they gave; with `gradients`, models and tapes as well."""
+        """Whether `call` runs ops alone, or shows what they gave; with `gradients`, models and tapes as well."""
         name = builtin_or_qualified(self._infer, call.func)
         kind = self._infer.value(call).kind
         if has(name, "harmless") or (gradients and self._is_of_tape(call, name)):
@@ -152,7 +152,7 @@ class OpLoops:
         return isinstance(call.func, cst.Attribute) and self._is_op_method(call.func)
 
     def _is_of_tape(self, call: cst.Call, name: str) -> bool:
-        """Whether a call opens a tape, asks it, or runs a model or loss for it."""
+        """Whether `call` opens a tape, asks it, or runs a model or loss for it."""
         if fact(name, "gives") == "tape" or self._infer.value(call.func).kind in ("model", "layer", "loss"):
             return True
         return isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).kind == "tape"
@@ -169,13 +169,13 @@ class OpLoops:
 
     @remembered
     def _runs_ops(self, function: Function, depth: int, *, gradients: bool) -> bool:
-        """Whether a function of the file does nothing but run ops."""
+        """Whether `function` does nothing but run ops."""
         if self._compiled.is_traced(function) or function.yields:
             return False
         return all(self.is_op_call(call, depth, gradients=gradients) for call in function.calls)
 
     def is_steered(self, loop: Loop) -> bool:
-        """Whether what is computed in the loop decides, on the host, how it goes on."""
+        """Whether the host decides how `loop` goes on, by what is computed in it."""
         written = names_written([loop.node.body]) if not isinstance(loop.node, cst.CompFor) else set()
         return any(self._is_host_test(test, loop, written) for test in _tests(loop))
 
@@ -190,7 +190,7 @@ class OpLoops:
         return False
 
     def _is_counter(self, name: cst.Name, loop: Loop) -> bool:
-        """Whether all that the loop does to a name is to count: `i += 1`."""
+        """Whether all that `loop` does to `name` is to count: `i += 1`."""
         scope = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
         within = [b for b in scope[1] if self._invariance.is_bound_in(b, loop)] if scope is not None else []
         return bool(within) and all(
@@ -198,7 +198,7 @@ class OpLoops:
         )
 
     def counts(self, loop: Loop) -> bool:
-        """Whether a `while` counts: `while i < n:` with `i += 1` in it."""
+        """Whether `loop` is a `while` that counts: `while i < n:` with `i += 1` in it."""
         if not isinstance(loop.node, cst.While) or not isinstance(loop.node.test, cst.Comparison):
             return False
         test = loop.node.test
@@ -208,7 +208,7 @@ class OpLoops:
         )
 
     def builds_ops(self, loop: Loop) -> bool:
-        """Whether an iteration computes with tensors."""
+        """Whether `loop` computes with tensors."""
         if isinstance(loop.node, cst.CompFor):
             return False
         for node in descendants_here(loop.node.body):
@@ -226,14 +226,14 @@ class OpLoops:
         return False
 
     def _is_tensor_given(self, name: cst.Name) -> bool:
-        """Whether a name is a parameter of compiled code: one that is cut along several axes is a tensor."""
+        """Whether `name` is a parameter of compiled code: one that is cut along several axes is a tensor."""
         found = self._infer.bindings_reaching(name)
         if found is None or found[0].function is None or not self._compiled.is_traced(found[0].function):
             return False
         return all(binding.kind == "param" for binding in found[1])
 
     def takes_parts(self, loop: Loop) -> bool:
-        """Whether an iteration takes one of several layers, variables or other objects by the loop's counter."""
+        """Whether `loop` picks a layer, a variable or another object by its counter in each iteration."""
         counter = self._iterations.counter(loop)
         if counter is None or isinstance(loop.node, cst.CompFor):
             return False
@@ -256,7 +256,7 @@ class OpLoops:
         return False
 
     def _is_shown(self, node: cst.CSTNode) -> bool:
-        """Whether a string is printed."""
+        """Whether `node` is a string that is printed."""
         current = self._walk.parents.get(node)
         while current is not None and not isinstance(current, cst.Call):
             current = self._walk.parents.get(current)
@@ -265,8 +265,8 @@ class OpLoops:
     # Where a loop runs
 
     def runs_in_eager_program(self, loop: Loop, *, taped: bool = False) -> bool:
-        """Whether the file shows the eager program that runs a loop: a script, or the loop of its training; under a tape, as
-        a part of a gradient step, only where `taped` says so.
+        """Whether this file shows the eager program that runs `loop`: a script, or the loop of its training; under a
+        tape, as a part of a gradient step, only where `taped` says so.
 
         A function that nothing here calls may be compiled by someone else; so may what it calls.
         """
@@ -305,7 +305,7 @@ def _added(binding: Binding) -> cst.BaseExpression | None:
 
 
 def is_read(parents: dict[cst.CSTNode, cst.CSTNode], node: cst.Name) -> bool:
-    """Whether a name is read where it stands, rather than bound."""
+    """Whether `node` is read here, rather than assigned."""
     current: cst.CSTNode = node
     parent = parents.get(node)
     while isinstance(parent, cst.Element | cst.Tuple | cst.List | cst.StarredElement):
@@ -319,7 +319,7 @@ def is_read(parents: dict[cst.CSTNode, cst.CSTNode], node: cst.Name) -> bool:
 
 
 def _tests(loop: Loop) -> Iterator[cst.BaseExpression]:
-    """The conditions that decide how an iteration goes on."""
+    """The conditions that decide how `loop` goes on."""
     if isinstance(loop.node, cst.CompFor):
         return
     if isinstance(loop.node, cst.While):
@@ -330,5 +330,5 @@ def _tests(loop: Loop) -> Iterator[cst.BaseExpression]:
 
 
 def reads(node: cst.CSTNode, name: str) -> bool:
-    """Whether a name is mentioned in `node`."""
+    """Whether `name` is mentioned in `node`."""
     return any(found.value == name for found in names_read(node))

@@ -67,7 +67,7 @@ class OwnContainers:
         return "unused" if self._is_never_looked_into(call) else None
 
     def _is_only_brought_back(self, holder: cst.BaseExpression) -> bool:
-        """Whether a list becomes a tensor, and nothing else."""
+        """Whether the list `holder` becomes a tensor, and nothing else."""
         binding = self._only_binding(holder, ("list",))
         if binding is None or not isinstance(holder, cst.Name):
             return False
@@ -95,13 +95,13 @@ class OwnContainers:
         return filled and not self._walk.calls.get("locals")
 
     def _is_run_here(self, node: cst.CSTNode) -> bool:
-        """Whether the module itself runs a statement: outside functions, or in one that it calls."""
+        """Whether the module itself runs `node`: outside functions, or in one that it calls."""
         function = self._calls.function_at(node)
         sites = self._calls.sites(function) if function is not None else []
         return function is None or any(self._calls.function_at(site) is None for site in sites)
 
     def _is_returned(self, read: cst.Name) -> bool:
-        """Whether a function returns a list, by itself, as a part of a tuple or behind another list."""
+        """Whether a function returns the list `read`, by itself, as part of a tuple or in another list."""
         parent = self._walk.parents.get(read)
         while isinstance(parent, cst.Element | cst.Tuple | cst.BinaryOperation):
             parent = self._walk.parents.get(parent)
@@ -119,7 +119,8 @@ class OwnContainers:
         )
 
     def _is_reduced(self, read: cst.BaseExpression) -> bool:
-        """`tf.reduce_mean(losses)`, `sum(losses)`, `sum(history["loss"])`, `sum(v) for v in history.values()`."""
+        """Whether the list `read` goes into a sum or a mean: `tf.reduce_mean(losses)`, `sum(losses)`,
+        `sum(history["loss"])`, `sum(v) for v in history.values()`."""
         taken = self._walk.parents.get(read)
         if isinstance(taken, cst.Subscript) and taken.value is read:
             return self._is_reduced(taken)
@@ -134,7 +135,8 @@ class OwnContainers:
         return has(name, "makes-tensor", "stacks-tensors", "casts") and self._is_reduced(call)
 
     def _is_counted(self, read: cst.BaseExpression) -> bool:
-        """`len(losses)`, also as the condition of a mean: `sum(losses) / len(losses) if losses else 0`."""
+        """Whether the list `read` is only asked for its length: `len(losses)`, also as the condition of a mean:
+        `sum(losses) / len(losses) if losses else 0`."""
         parent = self._walk.parents.get(read)
         if isinstance(parent, cst.Subscript) and parent.value is read:
             return self._is_counted(parent)

@@ -43,7 +43,7 @@ class Numbers:
         self._types: dict[cst.CSTNode, _Found] = {}
 
     def type_of(self, node: cst.BaseExpression) -> NumberType | None:
-        """The type of a Python number; None for everything else, NumPy's numbers too."""
+        """The type of the Python number `node`; None for everything else, NumPy's numbers too."""
         found = self._type(node)
         return None if found == "?" else found
 
@@ -125,7 +125,7 @@ class Numbers:
         return None
 
     def _element(self, iterable: cst.BaseExpression, path: tuple[int, ...]) -> _Found:
-        """What a loop over `iterable` gives its target."""
+        """The type of what a loop over `iterable` assigns to its target."""
         found = taken_part(self._infer, iterable, path)
         if found is None:
             return "int"
@@ -167,7 +167,8 @@ class Numbers:
 
     @remembered
     def changes(self, node: cst.BaseExpression, depth: int = 0) -> bool:
-        """Whether a value differs between iterations of a loop around `node`, here or at a call site."""
+        """Whether the value of `node` differs between iterations of a loop around it, here or where the function is
+        called."""
         loop, inner = self._loops.innermost_loop(node), None
         while loop is not None and not self._runs_trainings(loop, inner):
             if self._invariance.varies(node, loop):
@@ -188,7 +189,7 @@ class Numbers:
         return isinstance(node, cst.Attribute) and self._counts(node)
 
     def _runs_trainings(self, loop: Loop, inner: Loop | None) -> bool:
-        """Whether a loop around epochs runs a few trainings, or phases of one, one after the other: over a list of
+        """Whether `loop`, around epochs, runs a few trainings, or phases of one, one after the other: over a list of
         datasets or resolutions. What differs between them is traced once for each."""
         if inner is None or self._loops.kind(inner) == "step" or loop.iterable is None:
             return False
@@ -199,7 +200,7 @@ class Numbers:
         return number is not None and number <= FEW
 
     def _counts(self, node: cst.Attribute) -> bool:
-        """Whether an attribute is a counter: `self.step += 1` somewhere."""
+        """Whether the attribute `node` is a counter: `self.step += 1` somewhere."""
         klass = self._infer.value(node.value).klass
         return klass is not None and any(
             binding.kind == "augment"

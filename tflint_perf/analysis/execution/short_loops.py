@@ -43,7 +43,8 @@ _PARTS_OF_A_MODEL = frozenset(
 
 
 def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
-    """Loops over a few literal items, elements, layers, variables, devices or file names; loops that run once."""
+    """Whether `loop` is short, and part of one iteration of the loop around it: over a few literal items, elements,
+    layers, variables, devices or file names, or run once."""
     known = infer.parts_of_iterations.get(loop)
     if known is None:
         known = infer.parts_of_iterations[loop] = _is_part(infer, loop)
@@ -84,18 +85,20 @@ def _is_part(infer: Inference, loop: Loop) -> bool:
 
 
 def _acts(loop: Loop) -> bool:
-    """Whether a loop steps an environment."""
+    """Whether `loop` steps an environment."""
     return any(callee_name(call) == "step" and is_of_environment(call) for call in loop.calls)
 
 
 def counts_steps_of_critic(infer: Inference, loop: Loop) -> bool:
-    """Whether a loop runs as often as a critic is trained for each step of its generator: `for _ in range(self.d_steps)`."""
+    """Whether `loop` runs as often as a critic is trained for each step of its generator: `for _ in
+    range(self.d_steps)`."""
     stop = counts_to(infer, loop.iterable)
     return stop is not None and bool(names_a_critic(_setting(stop)))
 
 
 def shows_a_few(infer: Inference, calls: CallGraph, loop: Loop, made: Collection[cst.Call]) -> bool:
-    """Whether a person looks at what a loop of a few iterations makes: `for _ in range(5): show_images(model(noise))`."""
+    """Whether a person looks at what `loop`, of a few iterations, makes: `for _ in range(5):
+    show_images(model(noise))`."""
     most = infer.integers.most(counts_to(infer, loop.iterable))
     if most is None or most > _FEW:
         return False
@@ -109,7 +112,7 @@ def shows_a_few(infer: Inference, calls: CallGraph, loop: Loop, made: Collection
 
 
 def _takes_few(infer: Inference, node: cst.BaseExpression) -> bool:
-    """`dataset.take(3)`."""
+    """Whether `node` takes a few elements: `dataset.take(3)`."""
     count = infer.integers.cut(node)
     return count is not None and count <= _FEW
 
@@ -123,7 +126,7 @@ def _setting(node: cst.BaseExpression) -> str:
 
 
 def runs_over_files(infer: Inference, loop: Loop | None) -> bool:
-    """Whether a loop runs over the names of files."""
+    """Whether `loop` iterates over file names."""
     iterable = loop.iterable if loop is not None else None
     if loop is not None and isinstance(loop.node, cst.For) and _names_file(infer, loop.node):
         return True
@@ -137,7 +140,8 @@ def runs_over_files(infer: Inference, loop: Loop | None) -> bool:
 
 
 def _names_file(infer: Inference, loop: cst.For) -> bool:
-    """Whether a loop, which may count, gives its values to what the name of a file goes by: `for i, path in enumerate(x)`."""
+    """Whether `loop`, which may count, gives its values to something with the name of a file: `for i, path in
+    enumerate(x)`."""
     match list(with_targets(infer, loop.iter, loop.target)):
         case [(_, cst.Name(value=name))]:
             return bool(names_a_file(name))
@@ -159,7 +163,8 @@ def _is_part_of_model(infer: Inference, node: cst.BaseExpression) -> bool:
 
 
 def _is_over_models(loop: Loop) -> bool:
-    """Whether a loop brings several models one step further, each by its optimizer: `for net, optimizer in zip(nets, optimizers)`."""
+    """Whether `loop` trains several models for one step each, with an optimizer for each: `for net, optimizer in
+    zip(nets, optimizers)`."""
     if not isinstance(loop.node, cst.For) or loop.inner:
         return False
     names = {name.value for name in target_names(loop.node.target)}
@@ -172,14 +177,15 @@ def _is_over_models(loop: Loop) -> bool:
 
 
 def _is_over_agents(loop: Loop) -> bool:
-    """Whether each of the agents that share an environment acts or learns once: `for agent in agents: agent.act()`."""
+    """Whether `loop` lets each of the agents that share an environment act or learn once: `for agent in agents:
+    agent.act()`."""
     if not isinstance(loop.node, cst.For) or loop.inner or (loop.parent is None and loop.function is None):
         return False
     return any(names_agents(name.value) for name in names_read(loop.node.iter))
 
 
 def _is_over_environments(loop: Loop) -> bool:
-    """Whether a loop steps environments side by side, each once: `for env in envs: env.step(action)`."""
+    """Whether `loop` steps environments side by side, each once: `for env in envs: env.step(action)`."""
     if isinstance(loop.node, cst.While) or loop.inner or (loop.parent is None and loop.function is None):
         return False
     names = {name.value for name in target_names(loop.node.target)}
@@ -194,7 +200,7 @@ def _is_over_environments(loop: Loop) -> bool:
 
 
 def _runs_once(loop: Loop) -> bool:
-    """Whether a loop runs once: its last statement leaves it, and nothing goes on before that."""
+    """Whether `loop` runs once: its last statement leaves it, and nothing goes on before that."""
     if isinstance(loop.node, cst.CompFor):
         return False
     return isinstance(last_statement(loop.node.body), cst.Break | cst.Return | cst.Raise) and not any(

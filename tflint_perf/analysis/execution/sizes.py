@@ -113,17 +113,17 @@ class Sizes:
         return "unknown"
 
     def _of_parts(self, iterable: cst.BaseExpression) -> Size | None:
-        """The size of a list that is made of the parts of a batch or of a sample."""
+        """The size of the list `iterable`, made of the parts of a batch or of a sample."""
         if self._runs_over_batch(iterable):
             return "batch"
         return "sample" if self.partial(iterable) == "sample" else "unknown"
 
     def _runs_over_batch(self, iterable: cst.BaseExpression) -> bool:
-        """Whether a loop runs over the samples of one batch."""
+        """Whether `iterable` is one batch, of which a loop takes the samples."""
         return any(map(self._is_batch_or_its_length, sources(self.infer, iterable)))
 
     def _is_batch_or_its_length(self, iterable: cst.BaseExpression) -> bool:
-        """Whether a loop goes over the samples of a batch, or counts them."""
+        """Whether `iterable` gives the samples of a batch, or counts them."""
         if isinstance(iterable, cst.Call) and is_counting(self.infer, iterable) and len(iterable.args) == 1:
             length = iterable.args[0].value
             if names_a_batch_size(last_name(length)):
@@ -150,7 +150,7 @@ class Sizes:
         return join(self._binding(b) for b in found[1] if b.kind not in ("augment", "delete"))
 
     def _is_filled_from_batch(self, node: cst.Name, made: list[Binding]) -> bool:
-        """Whether a loop over the samples of a batch adds to a list that is made outside it."""
+        """Whether a loop over the samples of a batch adds to the list `node`, which is made outside it."""
         scope = self.infer.names.scope_of(node)
         filling = [
             loop
@@ -201,12 +201,13 @@ class Sizes:
         return "unknown"
 
     def given(self, parameter: Binding) -> list[cst.BaseExpression]:
-        """What callers in the file pass as a parameter."""
+        """What callers in this file pass as `parameter`."""
         function = self._functions.get(parameter.node)
         return self.calls.arguments(function, parameter.name) if function is not None else []
 
     def _told_by_name(self, parameter: Binding) -> Size | None:
-        """The size of a parameter that a step loop of another file gives, if it is called as an observation or batch is."""
+        """The size of `parameter`, which a step loop of another file gives, if it is named as an observation or a batch
+        is."""
         function = self._functions.get(parameter.node)
         by_name: Size | None = None
         if names_an_observation(parameter.name):
@@ -235,7 +236,7 @@ class Sizes:
         }
 
     def part(self, value: cst.BaseExpression, path: tuple[int, ...]) -> Size | None:
-        """The size of a part of an unpacked value."""
+        """The size of the part that is unpacked from `value`."""
         if not path:
             return self.partial(value)
         if isinstance(value, cst.Tuple | cst.List) and path[0] < len(value.elements):
@@ -250,7 +251,7 @@ class Sizes:
         return "batch" if self.partial(value) == "batch" else "unknown"
 
     def of_function(self, function: Function, path: tuple[int, ...]) -> Size | None:
-        """The size of what a function of this file returns, or yields."""
+        """The size of what `function` returns, or yields."""
         key = (function, path)
         if key in self._returned:
             return self._returned[key]
@@ -263,7 +264,7 @@ class Sizes:
         return result
 
     def element(self, iterable: cst.BaseExpression, path: tuple[int, ...]) -> Size | None:
-        """The size of what a loop over `iterable` gives its target."""
+        """The size of what a loop over `iterable` assigns to its target."""
         found = taken_part(self.infer, iterable, path)
         if found is None:
             return "scalar"
@@ -289,11 +290,11 @@ class Sizes:
         return "sample" if self.partial(iterable) == "batch" else "unknown"
 
     def is_length_of_batch(self, length: cst.BaseExpression) -> bool:
-        """Whether a number is how long a batch is: `len(images)`, `images.shape[0]`, or a name of that."""
+        """Whether `length` is the number of samples in a batch: `len(images)`, `images.shape[0]`, or a name of that."""
         return any(self.size(name) == "batch" for part in self.sources(length) for name in names_read(part))
 
     def gives_batches(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression is a Keras generator of batches: `generator.flow_from_directory(…)`, or a name of it."""
+        """Whether `node` is a Keras generator of batches: `generator.flow_from_directory(…)`, or a name of it."""
         if isinstance(node, cst.Name):
             found = self.infer.bindings_reaching(node)
             return found is not None and any(
@@ -304,7 +305,7 @@ class Sizes:
 
     @remembered
     def varies(self, node: cst.BaseExpression, depth: int = 0) -> bool:
-        """Whether an expression has another value in each iteration of a loop, here or at a call site."""
+        """Whether `node` has another value in each iteration of a loop, here or where the function is called."""
         for name in names_read(node):
             found = self.infer.bindings_reaching(name)
             if found is not None and any(self._binding_varies(binding, depth) for binding in found[1]):
@@ -325,7 +326,7 @@ class Sizes:
 
     @remembered
     def is_made_anew(self, node: cst.CSTNode, depth: int = 0) -> bool:
-        """Whether a loop runs `node`, here or through a call, also of another file."""
+        """Whether a loop runs `node`, here or through a call, also in another file."""
         if self._loops.innermost_loop(node) is not None:
             return True
         function = self.calls.function_at(node)
@@ -357,7 +358,7 @@ def join(sizes: Iterable[Size | None]) -> Size | None:
 
 
 def size_of_subscript(sizes: Sizes, node: cst.Subscript) -> Size | None:
-    """The size of `x[i]`, `x[a:b]`, `x[None]`."""
+    """The size of `node`, a part of something: `x[i]`, `x[a:b]`, `x[None]`."""
     first = node.slice[0].slice
     if isinstance(first, cst.Slice):
         return _size_of_slice(sizes, node.value, first)
@@ -402,12 +403,12 @@ def _size_of_slice(sizes: Sizes, base: cst.BaseExpression, cut: cst.Slice) -> Si
 
 
 def is_batch_length(number: cst.BaseExpression | None) -> bool:
-    """Whether a number is the size of a batch, by its name."""
+    """Whether `number` is the size of a batch, by its name."""
     return number is not None and bool(names_a_batch_size(last_name(number)))
 
 
 def _is_as_long_as_a_batch(cut: cst.Slice) -> bool:
-    """Whether a slice takes the first or the last samples, as many as a batch has: `order[:batch_size]`."""
+    """Whether the slice `cut` takes the first or the last samples, as many as a batch has: `order[:batch_size]`."""
     if cut.upper is None:
         match cut.lower:
             case cst.UnaryOperation(operator=cst.Minus(), expression=length):
@@ -417,7 +418,8 @@ def _is_as_long_as_a_batch(cut: cst.Slice) -> bool:
 
 
 def size_of_repeated(sizes: Sizes, node: cst.BinaryOperation) -> Size | None:
-    """The size of `[[1.0]] * batch_size`; None for what is no list that is repeated as often as a batch has samples."""
+    """The size of `node`, a repeated list: `[[1.0]] * batch_size`; None for what is no list that is repeated as often
+    as a batch has samples."""
     if not isinstance(node.operator, cst.Multiply):
         return None
     for repeated, length in ((node.left, node.right), (node.right, node.left)):
@@ -450,7 +452,7 @@ _REDUCTIONS = frozenset(["mean", "sum", "max", "min", "amax", "amin", "std", "va
 
 
 def size_of_call(sizes: Sizes, call: cst.Call) -> Size | None:
-    """The size of what a call gives; None while it is being worked out."""
+    """The size of what `call` gives; None while it is being worked out."""
     name = callee_name(call)
     qualified = sizes.infer.names.qualified(call.func)
     if isinstance(call.func, cst.Attribute) and not qualified:
@@ -489,7 +491,8 @@ def size_of_call(sizes: Sizes, call: cst.Call) -> Size | None:
 
 
 def _passed_through(sizes: Sizes, call: cst.Call, name: str, qualified: str) -> Size | None:
-    """Functions that keep their first argument's size: most of NumPy and TensorFlow, and models."""
+    """The size of what `call` gives, where it keeps the size of its first argument: most of NumPy and TensorFlow, and
+    models."""
     if not call.args or name in _REDUCTIONS:
         # What `squeeze` takes away of a batch is an axis within its samples; of one sample it is the batch's.
         of_batch = name == "squeeze" and call.args and sizes.partial(call.args[0].value) == "batch"
@@ -510,7 +513,7 @@ def _passed_through(sizes: Sizes, call: cst.Call, name: str, qualified: str) -> 
 
 
 def _method(sizes: Sizes, call: cst.Call, receiver: cst.BaseExpression, name: str) -> Size | None:
-    """The size of what a method gives; None where its name does not tell."""
+    """The size of what `call`, of a method, gives; None where its name does not tell."""
     if name in ("reset", "step") and looks_like_environment(receiver):
         return "sample"
     if name == "reshape" and call.args:
@@ -527,12 +530,12 @@ def _method(sizes: Sizes, call: cst.Call, receiver: cst.BaseExpression, name: st
 
 
 def _holds_samples(node: cst.BaseExpression) -> bool:
-    """Whether something is a memory or a batch, by its name."""
+    """Whether `node` is a replay memory or a batch, by its name."""
     return bool(names_a_memory(last_name(node)) or names_a_batch(last_name(node)))
 
 
 def _is_told_batch_size(call: cst.Call) -> bool:
-    """Whether a call is given how many samples make a batch: `replay.sample(batch_size)`."""
+    """Whether `call` is given how many samples make a batch: `replay.sample(batch_size)`."""
     return bool(call.args) and bool(names_a_batch_size(last_name(call.args[0].value)))
 
 
@@ -551,7 +554,7 @@ def _drawn(sizes: Sizes, call: cst.Call) -> Size | None:
 
 
 def _of_list(sizes: Sizes, given: cst.List) -> Size | None:
-    """`np.array([x])` adds an axis of length one; several samples in a list make a batch."""
+    """The size of an array made of the list `given`: `np.array([x])` adds an axis of length one."""
     if len(given.elements) == 1:
         return "sample" if not is_constant(given) else "scalar"
     parts = {sizes.partial(element.value) for element in given.elements}
@@ -561,7 +564,7 @@ def _of_list(sizes: Sizes, given: cst.List) -> Size | None:
 
 
 def _new_array(sizes: Sizes, call: cst.Call, name: str, qualified: str) -> Size | None:
-    """The size of a new array, by its shape; None for other calls of such names."""
+    """The size of the new array that `call` makes, by its shape; None for other calls of such names."""
     if qualified in _TF_SHAPE_AT:
         shape = argument(call, _TF_SHAPE_AT[qualified], "shape")
     elif qualified.startswith("np.") or keyword_argument(call, "size") is not None:
@@ -587,13 +590,13 @@ def _first_part(shape: cst.BaseExpression | None) -> cst.BaseExpression | None:
 
 
 def _joins_within_samples(call: cst.Call, name: str) -> bool:
-    """Whether `concat` joins arrays along another axis than the first: what was one sample stays one."""
+    """Whether `call`, a `concat`, joins arrays along another axis than the first: what was one sample stays one."""
     axis = argument(call, 1, "axis")
     return name in ("concat", "concatenate") and integer(axis) not in (0, None)
 
 
 def _is_given_as_batch_size(sizes: Sizes, length: cst.BaseExpression) -> bool:
-    """Whether a length is a parameter for which a caller gives what it calls a batch size."""
+    """Whether `length` is a parameter for which a caller gives something named a batch size."""
     found = sizes.infer.bindings_reaching(length) if isinstance(length, cst.Name) else None
     given = (
         [each for b in found[1] if b.kind == "param" for each in sizes.given(b)] if found is not None else []
@@ -602,7 +605,8 @@ def _is_given_as_batch_size(sizes: Sizes, length: cst.BaseExpression) -> bool:
 
 
 def _by_first_axis(sizes: Sizes, length: cst.BaseExpression | None, call: cst.Call) -> Size:
-    """The size by the length of the first axis: a number counts where the array is made anew in a loop."""
+    """The size of an array whose first axis has the length `length`: a number counts where the array is made anew in a
+    loop."""
     if length is None:
         return "scalar"
     if sizes.infer.integers.only(length) == 1:
@@ -617,7 +621,7 @@ def _by_first_axis(sizes: Sizes, length: cst.BaseExpression | None, call: cst.Ca
 
 
 def _is_asked_for(sizes: Sizes, call: cst.Call, length: cst.BaseExpression) -> bool:
-    """Whether who calls `sample(n)` says how many to draw."""
+    """Whether the caller says how many samples `call`, as in `sample(n)`, is to draw."""
     function = sizes.calls.function_at(call)
     return (
         function is not None
@@ -637,7 +641,7 @@ def counted(numbers: Iterable[cst.BaseExpression]) -> list[cst.BaseExpression]:
 
 
 def begins_with_one(shape: cst.BaseExpression | None) -> bool:
-    """Whether a shape is `(1, …)`."""
+    """Whether `shape` is `(1, …)`."""
     return (
         isinstance(shape, cst.Tuple | cst.List)
         and bool(shape.elements)
@@ -646,12 +650,12 @@ def begins_with_one(shape: cst.BaseExpression | None) -> bool:
 
 
 def looks_like_environment(node: cst.BaseExpression) -> bool:
-    """`env`, `self.env`: an environment of reinforcement learning goes by its usual names."""
+    """Whether `node` has the name of an environment: `env`, `self.env`."""
     return bool(names_an_environment(last_name(node)))
 
 
 def is_of_environment(call: cst.Call) -> bool:
-    """`env.step(…)` and `env.reset()`."""
+    """Whether `call` steps or resets an environment: `env.step(…)` and `env.reset()`."""
     return (
         callee_name(call) in ("step", "reset")
         and isinstance(call.func, cst.Attribute)
@@ -660,8 +664,8 @@ def is_of_environment(call: cst.Call) -> bool:
 
 
 def remembers_step(call: cst.Call) -> bool:
-    """`memory.append((state, action, reward, next_state, done))`, `agent.remember(state, action, reward, …)`: what an agent
-    keeps of one step of its environment, whatever that is called."""
+    """Whether `call` stores a step in a replay memory: `memory.append((state, action, reward, next_state, done))`,
+    `agent.remember(state, action, reward, …)`."""
     if not isinstance(call.func, cst.Attribute):
         return False
     name = callee_name(call)
@@ -678,7 +682,7 @@ def remembers_step(call: cst.Call) -> bool:
 
 
 def draws_batch(call: cst.Call) -> bool:
-    """`memory.sample(…)`, `loader.next_batch()`: a batch drawn on the host, where nothing shows another make."""
+    """Whether `call` draws a batch: `memory.sample(…)`, `loader.next_batch()`."""
     if not isinstance(call.func, cst.Attribute):
         return False
     name = callee_name(call)
@@ -686,7 +690,8 @@ def draws_batch(call: cst.Call) -> bool:
 
 
 def gives_batches_by_name(sizes: Sizes, call: cst.Call) -> bool:
-    """Whether a loop over `data.get_batch_data()` gets one batch after the other: a generator of another file.
+    """Whether a loop over `call` gets one batch after the other, by its name: `data.get_batch_data()`, a generator of
+    another file.
 
     A memory of reinforcement learning is asked for one batch, whose transitions the loop goes through.
     """
@@ -705,7 +710,7 @@ def has_environment(calls: Mapping[str, Sequence[cst.Call]]) -> bool:
 
 
 def _hears_of_worker(call: cst.Call) -> bool:
-    """`conn.recv()`: what a process gives that steps an environment of its own."""
+    """Whether `call` receives from another process: `conn.recv()`."""
     return isinstance(call.func, cst.Attribute) and bool(names_a_worker(last_name(call.func.value)))
 
 
@@ -724,7 +729,7 @@ def size_of_element(value: Value) -> Size:
 
 
 def is_flow(node: cst.CSTNode | None) -> bool:
-    """Whether an expression makes a Keras generator of batches."""
+    """Whether `node` makes a Keras generator of batches."""
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return False
     if callee_name(node) == "flow":

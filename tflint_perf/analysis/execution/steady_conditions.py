@@ -39,7 +39,7 @@ class Usual:
         self._infer = infer
 
     def holds(self, condition: cst.CSTNode) -> bool:
-        """Whether a condition is known to hold on most steps, or on all of them if on any."""
+        """Whether `condition` is known to hold on most steps, or on all of them if on any."""
         match condition:
             case cst.BooleanOperation():
                 return self.holds(condition.left) and self.holds(condition.right)
@@ -76,7 +76,8 @@ class Usual:
         return False
 
     def _is_told_each_time(self, node: cst.BaseExpression) -> bool:
-        """Whether a call in the same loop gives what a condition asks for: `score = play()`, `if score is not None`."""
+        """Whether a call in the same loop gives `node`, which a condition asks for: `score = play()`, `if score is not
+        None`."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         loop = self._infer.place(node).block.loop
         return (
@@ -86,7 +87,7 @@ class Usual:
         )
 
     def _counts_up(self, node: cst.BaseExpression) -> bool:
-        """Whether a name is that of a counter, which nothing sets back."""
+        """Whether `node` is a counter that nothing resets."""
         if not isinstance(node, cst.Name | cst.Attribute) or not names_a_counter(last_name(node)):
             return False
         if isinstance(node, cst.Attribute):
@@ -98,7 +99,7 @@ class Usual:
         return bool(bindings) and not any(_is_set_back(binding, block) for binding in bindings)
 
     def _is_bound(self, node: cst.BaseExpression) -> bool:
-        """Whether a value that a counter is compared to is a setting, rather than what it was the last time."""
+        """Whether `node`, which a counter is compared to, is a setting, rather than what it was the last time."""
         return (
             isinstance(node, cst.Name | cst.Attribute | cst.Subscript)
             and not names_a_moment(last_name(node))
@@ -106,8 +107,8 @@ class Usual:
         )
 
     def _is_setting(self, node: cst.BaseExpression) -> bool:
-        """`args.use_ema`, `USE_EMA`, `self.use_ema` that only the constructor sets, a parameter of the function that has the
-        loop: the same in all steps."""
+        """Whether `node` is a setting, the same in all steps: `args.use_ema`, `USE_EMA`, `self.use_ema` that only the
+        constructor sets, a parameter of the function that has the loop."""
         if isinstance(node, cst.Subscript):
             return isinstance(node.value, cst.Name) and _holds_settings(node.value.value)
         name = last_name(node)
@@ -149,13 +150,14 @@ def _holds_settings(name: str) -> bool:
 
 
 def asks_for_enough(condition: cst.CSTNode) -> bool:
-    """Whether a condition asks a memory if it holds enough to learn from: `memory.can_sample`, `buffer.has_enough()`."""
+    """Whether `condition` asks whether a replay memory holds enough to learn from: `memory.can_sample`,
+    `buffer.has_enough()`."""
     asked = condition.func if isinstance(condition, cst.Call) else condition
     return isinstance(asked, cst.Attribute) and bool(names_enough(asked.attr.value))
 
 
 def _is_set_back(binding: Binding, use: Block) -> bool:
-    """Whether the steps themselves may set a counter to where it began."""
+    """Whether the steps themselves may reset the counter of `binding`."""
     if binding.kind in ("augment", "for", "param"):
         return False
     if binding.value is not None and mentions(binding.value, {binding.name}):
@@ -167,7 +169,7 @@ def _is_set_back(binding: Binding, use: Block) -> bool:
 
 
 def _measures(node: cst.BaseExpression) -> bool:
-    """Whether a condition asks how much there is: `len(buffer)`, `memory.size()`."""
+    """Whether `node` asks how much there is: `len(buffer)`, `memory.size()`."""
     if any(
         isinstance(part, cst.Call) and callee_name(part) in ("len", "size", "__len__", "qsize")
         for part in descendants(node)
@@ -177,7 +179,7 @@ def _measures(node: cst.BaseExpression) -> bool:
 
 
 def _is_modulo_one(node: cst.BaseExpression) -> bool:
-    """`step % 1`, which is 0 on each step."""
+    """Whether `node` is `step % 1`, which is 0 on each step."""
     return (
         isinstance(node, cst.BinaryOperation)
         and isinstance(node.operator, cst.Modulo)
@@ -193,7 +195,7 @@ def _is_literal(node: cst.BaseExpression) -> bool:
 
 
 def _is_rank(node: cst.BaseExpression) -> bool:
-    """Whether a condition asks which of several processes this is."""
+    """Whether `node` asks which of several processes this is."""
     names = [name.value for name in names_read(node)] + [last_name(node)]
     called = callee_name(node) if isinstance(node, cst.Call) else ""
     return any(names_a_rank(name) for name in (*names, called))

@@ -56,7 +56,8 @@ class StepLoopPaths:
         return self._into(function, self._is_always(node))
 
     def _into(self, function: Function, always: bool) -> Way:
-        """The way to a function; `always` says whether what is looked for runs each time that the function does."""
+        """The shortest way from a step loop to `function`; `always` says whether what is looked for runs each time that
+        the function does."""
         waiting: deque[tuple[Function, Way, bool]] = deque([(function, (), always)])
         seen = {function}
         while waiting:

@@ -138,7 +138,7 @@ class GradientSteps:
         ]
 
     def are_applied(self, given: cst.Call) -> bool:
-        """Whether what a call gives changes variables, as gradients do that another file computes."""
+        """Whether what `given` returns changes variables, as gradients do that another file computes."""
         return bool(self._updates) and bool(self._applied_anywhere(given, self._calls.function_at(given)))
 
     def tapes(self) -> list[GradientStep]:
@@ -200,7 +200,7 @@ class GradientSteps:
         return _in_order(found)
 
     def _next_tape(self, step: GradientStep) -> float:
-        """Where the tape's name is given to another tape of the same function."""
+        """The place where the tape's name is given to another tape of the same function."""
         orders = self._named[step.function, step.name]
         later = bisect_right(orders, self._walk.at[step.tape].order)
         return orders[later] if later < len(orders) else _END
@@ -230,13 +230,13 @@ class GradientSteps:
         return bool(step.applied)
 
     def _applied(self, gradient: cst.Call, function: Function | None, end: float) -> list[cst.Call]:
-        """The calls in the same function before `end` that apply what `gradient` gives."""
+        """The calls in the same function that apply what `gradient` gives. Those from `end` on do not count."""
         if self._applies_too(gradient):
             return [gradient]
         return self._uses_of_gradient(gradient, function, end)[0]
 
     def _applies_too(self, asking: cst.Call) -> bool:
-        """Whether what asks for gradients applies them itself."""
+        """Whether `asking` computes gradients and applies them itself."""
         return callee_name(asking) == "minimize" or asking in self._hand_tapes
 
     def _applied_anywhere(self, gradient: cst.Call, function: Function | None) -> list[cst.Call]:
@@ -327,7 +327,7 @@ class GradientSteps:
 
     @cached_property
     def _statements(self) -> dict[Function | None, list[tuple[int, cst.CSTNode]]]:
-        """The statements that may hand a value on, by the function around them."""
+        """The statements that may pass a value on, by the function around them."""
         found: dict[Function | None, list[tuple[int, cst.CSTNode]]] = {}
         for statement, at in self._walk.at.items():
             if isinstance(statement, _HANDING_ON):
@@ -362,7 +362,7 @@ class GradientSteps:
         return held, frozenset(returned)
 
     def _keys(self, node: cst.BaseExpression, held: _Held) -> set[Keys]:
-        """Under which keys a value holds the gradient or something computed from it; none where it does not."""
+        """The keys under which `node` holds the gradient or something computed from it; none where it does not."""
         match node:
             case cst.Call() if node is not held.given and callee_name(node) in _GRADIENTS:
                 return set()  # a gradient of something computed from ours is another tape's

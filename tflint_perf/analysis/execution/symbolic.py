@@ -53,11 +53,11 @@ class Symbolic:
     # Where
 
     def traced_functions(self) -> Iterator[Function]:
-        """The functions whose bodies are traced however they are reached."""
+        """The functions whose bodies are traced, whatever calls them."""
         return (function for function in self._walk.functions.values() if self.is_traced(function))
 
     def is_traced(self, function: Function | None) -> bool:
-        """Whether a function's body is traced however it is reached."""
+        """Whether the body of a function is traced, whatever calls it."""
         if function is None:
             return False
         known = self._surely.get(function)
@@ -87,7 +87,7 @@ class Symbolic:
         )
 
     def _is_traced_call(self, call: cst.Call) -> bool:
-        """Whether a call runs a graph: of a `tf.function`, or from traced code."""
+        """Whether `call` runs a graph: of a `tf.function`, or from traced code."""
         return self._infer.value(call.func).kind == "compiled" or self.is_traced(
             self._calls.function_at(call)
         )
@@ -123,7 +123,7 @@ class Symbolic:
                 yield call
 
     def _is_fitted(self, function: Function) -> bool:
-        """Whether it is a method of a Keras model that this file fits, and does not run eagerly."""
+        """Whether `function` is a method of a Keras model that this file fits, and does not run eagerly."""
         owner = function.owner
         if owner is None or self._infer.classes.keras_kind(owner) != "model":
             return False
@@ -137,7 +137,7 @@ class Symbolic:
         )
 
     def is_eager(self, function: Function) -> bool:
-        """Whether a function's body certainly runs in eager mode."""
+        """Whether the body of a function is known to run in eager mode."""
         return self._compiled.state(function) == "eager"
 
     def is_converted(self, node: cst.CSTNode) -> bool:
@@ -155,7 +155,7 @@ class Symbolic:
         return True
 
     def is_guarded(self, node: cst.CSTNode) -> bool:
-        """Whether `node` stands behind a question for the mode or the kind of a value, or in a `try`."""
+        """Whether `node` runs under a check of the mode or of the kind of a value, or in a `try`."""
         child, current = node, self._walk.parents.get(node)
         while current is not None and not isinstance(current, cst.FunctionDef | cst.Lambda | cst.Module):
             match current:
@@ -173,15 +173,15 @@ class Symbolic:
     # What
 
     def is_symbolic(self, node: cst.CSTNode) -> bool:
-        """Whether a value in traced code is surely a tensor that the graph computes."""
+        """Whether `node`, in traced code, is known to be a tensor that the graph computes."""
         return self._ask(node, (), 0)
 
     def is_variable(self, node: cst.CSTNode) -> bool:
-        """Whether a value is a `tf.Variable`."""
+        """Whether `node` is a `tf.Variable`."""
         return self._infer.value(node).kind == "variable"
 
     def _ask(self, node: cst.CSTNode, path: tuple[int, ...], depth: int) -> bool:
-        """Whether the part of a value that `path` leads to is symbolic."""
+        """Whether `node`, or the part of it that is asked for, is symbolic."""
         if depth > _DEEPEST:
             return False
         below = depth + 1
@@ -246,12 +246,12 @@ class Symbolic:
         return handed or self._is_handed_to_tracer(function) or value.kind == "tensor"
 
     def _is_input_of_keras(self, function: Function, name: str) -> bool:
-        """Whether a parameter is what a `call` of a model or layer gets first: tensors, where that is traced."""
+        """Whether the parameter `name` is the input of a model's or layer's `call`: tensors, where that is traced."""
         kind = self._infer.classes.keras_kind(function.owner) if function.owner is not None else ""
         return kind in ("model", "layer") and function.name == "call" and function.positional[1:2] == [name]
 
     def _feeds_model(self, function: Function, name: str) -> bool:
-        """Whether a function gives a parameter to a model as its input, so that it must be a tensor."""
+        """Whether `function` gives its parameter `name` to a model as its input, so that it must be a tensor."""
         return any(
             call.args
             and is_name(call.args[0].value, name)
@@ -261,7 +261,7 @@ class Symbolic:
         )
 
     def _of_element(self, iterable: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool:
-        """Whether what iterating gives, or the part of it, is symbolic."""
+        """Whether what iterating over `iterable` gives, or the part of it that is asked for, is symbolic."""
         found = taken_part(self._infer, iterable, path)
         if found is None:
             return False
@@ -296,7 +296,7 @@ class Symbolic:
         return kind == "metric" and method == "result"
 
     def _is_returned(self, function: Function, path: tuple[int, ...], depth: int) -> bool:
-        """Whether all that a function of this file returns, or the part of it, is symbolic."""
+        """Whether all that `function` returns, or the part of it that is asked for, is symbolic."""
         if function.yields or not self.is_traced(function):
             return False
         if isinstance(function.node, cst.Lambda):

@@ -37,7 +37,7 @@ class Tapes:
         self._readers = Readers(infer)
 
     def all(self) -> Iterator[Tape]:
-        """The tapes, in the order of the text."""
+        """The gradient tapes of the file, in the order of the text."""
         seen: set[cst.Call] = set()
         for node in self._walk.withs:
             for made, target in opened(self._infer, node):
@@ -46,7 +46,7 @@ class Tapes:
                     yield Tape(node, made, target, self._calls.function_at(node))
 
     def mentions(self, tape: Tape) -> list[cst.Name]:
-        """Every place where the tape's name is read and may mean it; a `del` is none, nor the `with` that opens it."""
+        """Every place where the name of `tape` is read and may mean it; a `del` is none, nor the `with` that opens it."""
         name, home = tape.target.value, self._infer.names.home(tape.target)
         none = {*self._bound(name, home), *(item.item for item in tape.node.items)}
         return [node for node in self._readers.of(name, home).get(tape.target, ()) if node not in none]
@@ -58,7 +58,7 @@ class Tapes:
         return frozenset(binding.node for binding in bindings)
 
     def call_on(self, mention: cst.Name) -> cst.Call | None:
-        """The call of a method of the tape that a mention of it belongs to: `tape.gradient(loss, variables)`."""
+        """The call of a method of the tape that `mention` belongs to: `tape.gradient(loss, variables)`."""
         method = self._walk.parents.get(mention)
         call = self._walk.parents.get(method) if method is not None else None
         if isinstance(method, cst.Attribute) and isinstance(call, cst.Call) and call.func is method:
@@ -67,8 +67,8 @@ class Tapes:
 
 
 def opened(infer: Inference, node: cst.With) -> Iterator[tuple[cst.Call, cst.Name]]:
-    """The tapes that a `with` opens, each with the call that makes it and the name that it gets there or was given before:
-    `with tf.GradientTape() as tape`, or `tape = tf.GradientTape()` and `with tape`."""
+    """The tapes that `node` opens, each with the call that makes it and its name; named there, `with tf.GradientTape()
+    as tape`, or before, `tape = tf.GradientTape()` and `with tape`."""
     for item in node.items:
         made: cst.BaseExpression | None = item.item
         name: cst.CSTNode | None = item.asname.name if item.asname is not None else None
@@ -81,13 +81,13 @@ def opened(infer: Inference, node: cst.With) -> Iterator[tuple[cst.Call, cst.Nam
 
 
 def is_under_tape(infer: Inference, node: cst.CSTNode) -> bool:
-    """Whether a gradient tape of the same function records what `node` does."""
+    """Whether a gradient tape in the same function records what `node` does."""
     return tape_around(infer, node) is not None
 
 
 def tape_around(infer: Inference, node: cst.CSTNode) -> cst.With | None:
-    """The innermost `with` of the same function whose body holds `node` while it has a gradient tape open, however that is held:
-    made there or before, in an attribute, entered by an `ExitStack`. A tape that `stop_recording` pauses records nothing."""
+    """The innermost `with` in the same function whose body holds `node` while it has a gradient tape open: made there
+    or before, in an attribute, entered by an `ExitStack`. A tape that `stop_recording` pauses records nothing."""
     child, current = node, infer.walk.parents.get(node)
     while current is not None and not isinstance(current, cst.FunctionDef):
         if isinstance(current, cst.With) and child is current.body:
@@ -102,7 +102,7 @@ def tape_around(infer: Inference, node: cst.CSTNode) -> cst.With | None:
 
 
 def _pauses(infer: Inference, context: cst.BaseExpression) -> bool:
-    """`tape.stop_recording()`."""
+    """Whether `context` pauses a tape: `tape.stop_recording()`."""
     match context:
         case cst.Call(func=cst.Attribute(value=tape, attr=cst.Name("stop_recording"))):
             return infer.value(tape).kind == "tape"

@@ -21,8 +21,8 @@ def clocks(infer: Inference) -> Iterator[cst.Call]:
 
 
 def is_only_timed(infer: Inference, call: cst.Call) -> bool:
-    """Whether a call is a measurement: what it gives is thrown away, and its function looks at a clock before and after
-    it, or before and after a loop that does nothing else."""
+    """Whether `call` only runs to be timed: what it gives is thrown away, and its function looks at a clock before and
+    after it, or before and after a loop that does nothing else."""
     match infer.walk.parents.get(call):
         case cst.Expr() | cst.Assign(targets=[cst.AssignTarget(target=cst.Name("_"))]):
             read = [infer.place(clock) for clock in clocks(infer)]

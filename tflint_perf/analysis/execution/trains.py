@@ -34,7 +34,7 @@ _MAY_TRAIN = frozenset(
 
 
 def trains_by(infer: Inference, call: cst.Call) -> By | None:
-    """By what a call trains, itself; None where it does not, or runs a function that may."""
+    """How `call` itself trains; None where it does not, or runs a function that may."""
     by = METHODS.get(callee_name(call))
     if by is None or not isinstance(call.func, cst.Attribute) or infer.names.dotted(call.func):
         return None

@@ -46,7 +46,7 @@ class BatchSources:
         self._has_any: bool | None = None
 
     def of(self, node: cst.BaseExpression, path: tuple[int, ...] = ()) -> Batch | None:
-        """How the batches are made that an expression, or a part of it, gives; None where it gives none."""
+        """How the batches that `node` gives, or the part of it that is asked for, are made; None where it gives none."""
         self._asked.clear()
         return self._of(node, path)
 
@@ -55,7 +55,7 @@ class BatchSources:
         return not methods("ImageDataGenerator", "flows").isdisjoint(self._infer.walk.calls)
 
     def of_binding(self, binding: Binding, scope: Scope) -> Batch | None:
-        """How the batches are made that a binding gives to its name."""
+        """How the batches that `binding` gives its name are made."""
         self._asked.clear()
         return self._of_binding(binding, scope, ())
 
@@ -130,7 +130,7 @@ class BatchSources:
         return _first(self._of(value, path) for value in given if value is not None)
 
     def _of_generator(self, function: Function) -> Batch | None:
-        """How a generator makes its batches: by itself, or by flows of Keras's that it goes through."""
+        """How the generator `function` makes its batches: by itself, or by flows of Keras's that it goes through."""
         flows = any(
             callee_name(call) in methods("ImageDataGenerator", "flows") and is_flow(self._infer, call)
             for call in function.calls
@@ -163,7 +163,7 @@ class BatchSources:
         return None
 
     def _of_parameter(self, function: Function, name: str) -> Iterator[Batch | None]:
-        """How the batches are made that callers, here or in other files, give as a parameter."""
+        """How the batches are made that callers, here or in other files, give `function` as the parameter `name`."""
         for given in self._model.calls.arguments(function, name):
             yield self._of(given, ())
         for there in self._model.calls.given_outside(function, name):

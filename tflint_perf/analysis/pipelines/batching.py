@@ -72,7 +72,7 @@ class Batching:
 
     @remembered
     def _holds_batches(self, node: cst.CSTNode, depth: int = 0) -> bool:
-        """Whether what is sliced may have batches as its rows: by a name, an axis put in front, or its shape."""
+        """Whether the rows of `node`, which is sliced, may be batches: by a name, an axis put in front, or its shape."""
         if adds_batch_axis(node) or any(names_a_batch(name) for name in _names_in(node)):
             return True
         for name in names_read(node) if depth < _DEEPEST else ():
@@ -140,7 +140,8 @@ class Batching:
 
     @remembered
     def _keeps_rank(self, call: cst.Call) -> bool:
-        """Whether a mapped function surely makes no batch: all of it is in sight, and it adds no axis in front."""
+        """Whether the function that `call` maps is known to make no batch: all of it is in sight, and it adds no axis
+        in front."""
         given = argument(call, 0, "map_func")
         if given is None:
             return False
@@ -172,7 +173,7 @@ class Batching:
     # The batch size
 
     def names_size_above_one(self) -> bool:
-        """Whether the file gives something named like a batch size an integer above 1."""
+        """Whether the file gives something named like a batch size an integer value above 1."""
         return self._names_size
 
     @cached_property

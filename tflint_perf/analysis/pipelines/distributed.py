@@ -19,7 +19,7 @@ class Distributed:
         self._calls = calls
 
     def is_distributed(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression is what a strategy made of a dataset, here or in a function that gives it."""
+        """Whether `node` is a dataset that a strategy distributes, here or in the function that gives it."""
         return self._is_distributed(node, set())
 
     def _is_distributed(self, node: cst.BaseExpression, seen: set[cst.CSTNode]) -> bool:

@@ -40,7 +40,7 @@ class Draws:
         }
 
     def use_of(self, call: cst.Call) -> Use | None:
-        """What becomes of an element that a call gives: it gets a name, or goes into another call."""
+        """How the element that `call` gives is used: it gets a name, or goes into another call."""
         holder = self._holder(call)
         if not isinstance(holder, cst.For | cst.While | cst.FunctionDef):
             return None
@@ -56,12 +56,12 @@ class Draws:
         )
 
     def _holder(self, call: cst.Call) -> cst.CSTNode | None:
-        """The innermost loop around a call, or the function."""
+        """The innermost loop around `call`, or the function."""
         loop, function = self._model.loops.innermost_loop(call), self._model.function_at(call)
         return loop.node if loop is not None else function.node if function is not None else None
 
     def is_handed_on(self, call: cst.Call) -> bool:
-        """Whether a function gives what a call draws to a step elsewhere: `return next(self.batches)`."""
+        """Whether a function passes what `call` draws to a step elsewhere: `return next(self.batches)`."""
         function = self._model.function_at(call)
         if function is None or not function.returns or not self._model.feeds.a_step(call):
             return False

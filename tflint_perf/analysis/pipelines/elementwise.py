@@ -55,7 +55,7 @@ def arity(function: Function) -> int | None:
 
 
 def _given(function: Function) -> list[cst.Param]:
-    """The parameters that a call gives: not the object whose method it is."""
+    """The parameters of `function` that a call gives: not the object whose method it is."""
     return function.parameters[1:] if function.is_bound else function.parameters
 
 
@@ -97,7 +97,7 @@ def parts_of_element(pipeline: Pipeline) -> int | None:
 
 
 def is_elementwise(infer: Inference, function: Function) -> bool:
-    """Whether `function` is made of element-wise ops, one at least, and so gives the same on a batch.
+    """Whether `function` consists of element-wise ops, at least one, and so gives the same on a batch.
 
     Known ops and structure only: anything else, also an op on two tensors that may differ in shape, is a no.
     """

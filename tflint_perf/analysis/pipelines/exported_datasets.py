@@ -90,7 +90,7 @@ class ExportedDatasets:
 
 
 def _returned(function: Function, at: int | None) -> cst.BaseExpression:
-    """What a function returns first, or a part of it."""
+    """What the first `return` of `function` gives, or a part of that."""
     given = next(statement.value for statement in function.returns if statement.value is not None)
     if at is not None and isinstance(given, cst.Tuple) and at < len(given.elements):
         return given.elements[at].value

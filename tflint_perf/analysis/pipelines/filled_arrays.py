@@ -267,7 +267,7 @@ def _indices(target: cst.BaseExpression) -> Iterator[cst.Index | cst.Slice]:
 
 
 def _is_padded(target: cst.BaseAssignTargetExpression) -> bool:
-    """`x[row, : len(words)]`: a row of which as much is filled as there is."""
+    """Whether `target` is the part of a padded row that is filled: `x[row, : len(words)]`."""
     return any(
         isinstance(part, cst.Slice) and any(isinstance(below, cst.Call) for below in descendants(part))
         for part in _indices(target)
@@ -285,7 +285,7 @@ def _is_marked(filling: cst.Assign) -> bool:
 
 
 def _picks_parts(comprehension: cst.ListComp) -> bool:
-    """`[sentences[row][place] for row in rows]`: one part of each of several samples."""
+    """Whether `comprehension` only picks parts: `[sentences[row][place] for row in rows]`."""
     picked = comprehension.elt
     return (
         isinstance(picked, cst.Subscript)

@@ -53,7 +53,7 @@ def _sources(model: Model, node: cst.BaseExpression) -> Iterator[cst.BaseExpress
 
 
 def _is_known(model: Model, node: cst.BaseExpression) -> bool:
-    """Whether a value is known, by more than what is done to it."""
+    """Whether the value of `node` is known, by more than what is done to it."""
     value = model.value(node)
     return value.known and not any(
         way[0].origin is not None and not way[0].origin.path for way in value.pipelines

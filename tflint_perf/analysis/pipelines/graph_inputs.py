@@ -40,7 +40,7 @@ class GraphInputs:
         self._graphs = Graphs(model.infer, model.calls, model.compiled, model.loops)
 
     def consumptions(self) -> Iterator[Consumption]:
-        """Each of them, where an iterator is made of it, or where an input function gives it."""
+        """Every dataset that graph code consumes, where an iterator is made of it, or where an input function gives it."""
         yield from self._given_to_iterators()
         yield from self._given_to_estimators()
 
@@ -101,7 +101,7 @@ class GraphInputs:
                     yield from self._given_by(given, use)
 
     def _given_by(self, given: cst.BaseExpression, use: Use) -> Iterator[Consumption]:
-        """The dataset that calling an input function gives, where the function returns it first."""
+        """The dataset that the input function `given` returns first, when it is called."""
         made = self._infer.value(given)
         if made.function is not None:
             value, node = self._infer.returned(made.function), _returned(made.function)

@@ -55,7 +55,8 @@ class Growth:
         self._sizes = ImageSizes(infer, iterations)
 
     def of_stage(self, stage: Stage, before: Pipeline) -> str:
-        """How a stage behind `before` makes elements larger, or a source gives what is large: "decodes images"."""
+        """How `stage` makes elements larger, or gives large ones as a source: "decodes images". `before` are the stages
+        in front of it."""
         if stage.name not in ("map", "from_generator"):
             return ""
         choices = self._choices(stage)
@@ -93,8 +94,8 @@ class Growth:
         return _OF_BYTES if self._size_before(before, scaled=how == _SCALED) else ""
 
     def stays_large(self, stage: Stage, before: Pipeline, how: str) -> bool:
-        """Whether a stage behind `before` surely does not make much smaller elements of what became large, as `how`
-        says: next to the name of a file any image is large."""
+        """Whether `stage` is known to keep elements large: it makes nothing much smaller of what became large, as `how`
+        says. `before` are the stages in front of it; next to the name of a file any image is large."""
         if stage.name != "map":
             return stage.name in methods("Dataset", "keeps-elements") or stage.name in (
                 "filter",
@@ -154,8 +155,8 @@ class Growth:
     # What a mapped function does
 
     def _choices(self, stage: Stage) -> list[list[Function]]:
-        """The functions of this file that a stage runs, for each that it may be given; none where one of these is
-        not in sight."""
+        """The functions of this file that `stage` runs, for each that it may be given; none where one of these is not
+        in sight."""
         given = argument(stage.call, 0, "map_func" if stage.name == "map" else "generator")
         made = (
             [self._infer.value(node).function for node in self._options(given)] if given is not None else []
@@ -230,7 +231,7 @@ class Growth:
         return self._sizes.least((self._name(call), call) for call in calls)
 
     def _reduces(self, functions: list[Function]) -> bool:
-        """Whether what a function gives first is a statistic, and not an image that one was used for."""
+        """Whether what the function returns first is a statistic, rather than an image that was used for one."""
         return any(self._is_reduced(given) for function in functions for given in _given_first(function))
 
     def _is_reduced(self, node: cst.BaseExpression) -> bool:
@@ -278,7 +279,7 @@ class Growth:
         return self._eight_bits.at_source(before, scaled=scaled)
 
     def _keeps_bytes(self, stage: Stage) -> bool:
-        """Whether a map surely gives images of bytes where it gets such."""
+        """Whether `stage` is a map that is known to give images of bytes where it gets such."""
         given = argument(stage.call, 0, "map_func")
         if given is not None and has(self._infer.names.qualified(given), "keeps-bytes"):
             return True
@@ -401,7 +402,7 @@ def gives_images(generator: cst.Call) -> bool:
 
 
 def keeps_numbers(call: cst.Call) -> bool:
-    """Whether a call resizes by taking the nearest pixels, which leaves bytes what they are."""
+    """Whether `call` resizes to the nearest pixels, which leaves bytes as they are."""
     method = argument(call, 2, "method") if callee_name(call) == "resize" else None
     return method is not None and "nearest" in (string(method) or last_name(method)).lower()
 
@@ -458,7 +459,7 @@ class EightBits:
         self._calls = calls
 
     def at_source(self, pipeline: Pipeline, *, scaled: bool) -> float | None:
-        """How many pixels the images have that a pipeline begins with; `inf` where that is not known.
+        """How many pixels the images have at the source of the pipeline; `inf` where that is not known.
 
         None where they are not known to be of bytes. With `scaled`, a function divides them by 255, as is done to
         bytes alone.
@@ -486,7 +487,7 @@ class EightBits:
 
     @remembered
     def of_array(self, node: cst.BaseExpression, depth: int = 0) -> float | None:
-        """How many pixels the images of an array have, if it is surely one of bytes."""
+        """How many pixels the images of the array `node` have, if it is known to hold bytes."""
         if depth > _DEEPEST:
             return None
         match node:
@@ -560,14 +561,14 @@ class EightBits:
 
 
 def is_label(node: cst.BaseExpression) -> bool:
-    """Whether something goes by the name of a label: `y`, `features["label"]`."""
+    """Whether `node` has the name of a label: `y`, `features["label"]`."""
     if isinstance(node, cst.Subscript) and isinstance(node.slice[0].slice, cst.Index):
         return bool(names_a_label(string(node.slice[0].slice.value) or ""))
     return bool(names_a_label(last_name(node)))
 
 
 def computes(function: Function) -> bool:
-    """Whether a function multiplies or divides."""
+    """Whether `function` multiplies or divides."""
     return any(
         isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide | cst.Multiply)
         for node in descendants_here(function.node.body)
@@ -575,7 +576,7 @@ def computes(function: Function) -> bool:
 
 
 def divides_by_255(function: Function) -> bool:
-    """Whether a function divides by the integer 255: of bytes, that makes floats."""
+    """Whether `function` divides by the integer 255: of bytes, that makes floats."""
     return any(
         isinstance(node, cst.BinaryOperation)
         and isinstance(node.operator, cst.Divide)
@@ -587,7 +588,7 @@ def divides_by_255(function: Function) -> bool:
 
 
 def scales_eight_bits(function: Function) -> bool:
-    """Whether a function divides by 255 or the half of it, or multiplies by the reciprocal."""
+    """Whether `function` divides by 255 or half of it, or multiplies by the reciprocal."""
     return any(
         (
             isinstance(node, cst.BinaryOperation)

@@ -68,7 +68,7 @@ class HostBatches:
         self._for_fit = MadeForFit(model, self.sources)
 
     def all(self) -> Iterator[HostBatch]:
-        """The batches of training loops that are made in this way, and generators of Keras's own that train."""
+        """The batches that Python makes on the host in training loops, and Keras's own generators that train."""
         if has_environment(self._walk.calls):
             return  # what an agent does decides what the data are
         for loop in list(self._walk.loops.values()):
@@ -87,7 +87,8 @@ class HostBatches:
                 yield batch
 
     def _is_data(self, batch: HostBatch) -> bool:
-        """Whether samples are put together; sessions are fed with what NumPy draws, and their ops run in the graph."""
+        """Whether `batch` puts samples together; sessions are fed with what NumPy draws, and their ops run in the
+        graph."""
         return batch.how in ("stacked", "augmented") or not self._model.programs.is_graph_code()
 
     def _trains(self, loop: Loop) -> bool:
@@ -99,7 +100,7 @@ class HostBatches:
         )
 
     def _validates(self, loop: Loop) -> bool:
-        """Whether a loop goes through other batches in each epoch of a training, here or in a function for that."""
+        """Whether `loop` iterates over other batches in each epoch of a training, here or in a function for that."""
         places: list[cst.CSTNode] = [loop.node]
         if loop.parent is None and loop.function is not None:
             places = [*self._model.calls.sites(loop.function)]
@@ -155,14 +156,14 @@ class HostBatches:
         return found
 
     def _asks_model(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression asks a model for its answers."""
+        """Whether `node` asks a model for its predictions."""
         return any(
             isinstance(part, cst.Call) and self._model.pipelines.use_of_call(part) == "infer"
             for part in descendants(node)
         )
 
     def _runs_each_step(self, node: cst.CSTNode) -> bool:
-        """Whether each step runs `node`, where the settings say so: `if tokenizer is not None`."""
+        """Whether each step runs `node`, if the settings ask for it: `if tokenizer is not None`."""
         return self._model.each_step.runs(node, self._model.file_reads.usually)
 
     def _iterated(self, node: cst.BaseExpression) -> Iterator[HostBatch]:
@@ -173,7 +174,7 @@ class HostBatches:
                 yield HostBatch(each, how)
 
     def made_by(self, function: Function) -> Batch | None:
-        """How a function, called in a loop, or a generator makes batches."""
+        """How `function`, called in a loop or as a generator, makes batches."""
         return self._of_function(function)
 
     def objects_make(self, klass: Class) -> Batch | None:
@@ -181,7 +182,7 @@ class HostBatches:
         return self._of_class(klass)
 
     def _of_class(self, klass: Class) -> Batch | None:
-        """How objects of a class, or the iterators that they give, make batches."""
+        """How objects of the class `klass`, or their iterators, make batches."""
         if klass not in self._made_by_class:
             self._made_by_class[klass] = None
             self._made_by_class[klass] = self._by_methods(klass)
@@ -209,7 +210,7 @@ class HostBatches:
         return next((member for member in members if member is not None), UNKNOWN)
 
     def _works_on_samples(self, function: Function, depth: int = 0) -> bool:
-        """Whether a function, or one that it calls, calls anything for one sample after the other, or by `tf.map_fn`."""
+        """Whether `function`, or one that it calls, calls anything for one sample after the other, or by `tf.map_fn`."""
         loop_of, name_of = self._model.loops.innermost_loop, self._infer.names.qualified
         return any(loop_of(call) or has(name_of(call.func), "maps") for call in function.calls) or any(
             self._works_on_samples(target, depth + 1)
@@ -218,7 +219,7 @@ class HostBatches:
         )
 
     def _how(self, node: cst.BaseExpression) -> Batch | None:
-        """How an expression makes a batch; None where it makes none."""
+        """How `node` makes a batch; None where it makes none."""
         if isinstance(node, cst.Subscript):
             return self._of_item(self._infer.value(node.value)) or self.sources.by_index(node)
         if not isinstance(node, cst.Call):
@@ -245,12 +246,12 @@ class HostBatches:
         return self._of_function(makers[0]) if len(makers) == 1 else None
 
     def _by_other_file(self, callee: Value) -> Batch | None:
-        """How a function makes batches that another file defines; None where that is not known to be one."""
+        """How `callee`, a function that another file defines, makes batches; None where that is not known to be one."""
         known = callee.outside and callee.kind != "class"
         return self._infer.outside.makes_batches(callee.outside) if known else None
 
     def _of_item(self, value: Value) -> Batch | None:
-        """How an object makes what it is asked for by an index: `batches[step]`."""
+        """How an object makes the items that it is asked for by an index: `batches[step]`."""
         if value.either:
             ways = [self._of_item(each) for each in value.either]
             return ways[0] if None not in ways else None
@@ -261,7 +262,8 @@ class HostBatches:
         return self._infer.outside.makes_batches(value.outside) if value.outside.endswith("()") else None
 
     def _of_stack(self, call: cst.Call) -> Batch | None:
-        """`np.array([f(x) for x in …])`, `tf.stack([tf.image.resize(x, …) for x in …])`, `pad_sequences(texts)`."""
+        """How `call` stacks samples to a batch: `np.array([f(x) for x in …])`, `tf.stack([tf.image.resize(x, …) for x
+        in …])`, `pad_sequences(texts)`."""
         name = self._infer.names.qualified(call.func)
         given = argument(call, 0)
         if has(name, "pads-sequences"):
@@ -294,7 +296,7 @@ class HostBatches:
         return made[0].value if loops.innermost_loop(made[0].node) is loops.innermost_loop(call) else None
 
     def _of_samples(self, call: cst.Call, function: Function) -> Batch | None:
-        """`tf.image.resize(images, …)`, `tf.stack(images)`: of samples that a loop or comprehension decodes one by one."""
+        """How `call` makes a batch of samples: `tf.image.resize(images, …)`, `tf.stack(images)`."""
         given = argument(call, 0)
         if not isinstance(given, cst.Name) or library(self._infer.names.qualified(call.func)) != "tensorflow":
             return None
@@ -317,7 +319,7 @@ class HostBatches:
             yield from (b.value for b in found[1] if b.value is not None) if found is not None else ()
 
     def _preprocesses(self, node: cst.CSTNode, depth: int, *words: str) -> bool:
-        """Whether code, or a function of this file that it calls, does to a sample what one of `words` says."""
+        """Whether `node`, or a function of this file that it calls, calls what the API tables mark as `words`."""
         for call in descendants(node):
             if isinstance(call, cst.Call):
                 if has(self._infer.names.qualified(call.func), *words):
@@ -330,7 +332,7 @@ class HostBatches:
         return False
 
     def _decodes(self, call: cst.Call) -> bool:
-        """Whether a call reads or decodes a sample by an eager op."""
+        """Whether `call` reads or decodes a sample by an eager op."""
         return has(self._infer.names.qualified(call.func), "decodes", "reads-file") and self._model.is_eager(
             call
         )
@@ -338,7 +340,7 @@ class HostBatches:
     # Functions
 
     def _of_function(self, function: Function, depth: int = 0) -> Batch | None:
-        """How a function, or one that it calls, makes arrays sample by sample, or draws them."""
+        """How `function`, or one that it calls, makes arrays sample by sample, or draws them."""
         if function in self._made or depth > _DEEPEST or names_experience(function.name):
             return self._made.get(function)
         self._made[function] = None
@@ -369,7 +371,7 @@ class HostBatches:
         return None
 
     def _of_called(self, call: cst.Call, depth: int) -> Batch | None:
-        """How a function, of this file or another, makes arrays that a function calls for them."""
+        """How the function that `call` runs, in this file or another, makes arrays for its caller."""
         for target in self._model.calls.targets(call):
             if not target.yields and target.name != "__init__":
                 how = self._of_function(target, depth)
@@ -382,7 +384,7 @@ class HostBatches:
 
 
 def _cuts_windows(comprehension: cst.ListComp) -> bool:
-    """`[signal[at : at + size] for at in starts]`: one window of an array after the other."""
+    """Whether `comprehension` cuts windows out of one array: `[signal[at : at + size] for at in starts]`."""
     picked = comprehension.elt
     at = {name.value for name in target_names(comprehension.for_in.target)}
     return isinstance(picked, cst.Subscript) and any(
@@ -391,7 +393,7 @@ def _cuts_windows(comprehension: cst.ListComp) -> bool:
 
 
 def _maps_samples(node: cst.BaseExpression | None) -> bool:
-    """Whether an expression is `list(map(load, paths))`, of a function that makes a sample."""
+    """Whether `node` is `list(map(load, paths))`, with a function that makes a sample."""
     while isinstance(node, cst.Call) and callee_name(node) in ("list", "tuple") and node.args:
         node = node.args[0].value
     if not isinstance(node, cst.Call) or not is_name(node.func, "map") or len(node.args) != 2:
@@ -428,7 +430,7 @@ class MadeForFit:
         self._makers = Makers(model.infer, model.calls)
 
     def all(self) -> Iterator[tuple[cst.BaseExpression, Batch]]:
-        """What `fit` is given to train on, once however many are given it, and each generator of images behind what it is given."""
+        """What each `fit` is given to train on, and the generators of images behind that; each once."""
         fits = [call for name in FITS for call in self._model.walk.calls.get(name, ()) if self._trains(call)]
         seen: set[cst.CSTNode] = set()
         for call in fits:
@@ -442,7 +444,7 @@ class MadeForFit:
                 yield maker.func, "augmented"
 
     def _trains(self, call: cst.Call) -> bool:
-        """Whether a call is a `fit` of Keras's that waits for Python to make batches: not one for which several processes
+        """Whether `call` is a `fit` of Keras that waits for Python to make batches: not one for which several processes
         do that at a time."""
         workers = self._infer.integers.only(keyword_argument(call, "workers"))
         asked = keyword_argument(call, "workers") is not None and workers not in (0, 1)
@@ -454,7 +456,7 @@ class MadeForFit:
         )
 
     def _made_at(self, given: cst.BaseExpression) -> cst.CSTNode:
-        """Where what a `fit` is given was made, as far as one name shows."""
+        """Where `given`, the argument of a `fit`, is made, as far as one name shows."""
         found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
         made = found[1][0].value if found is not None and len(found[1]) == 1 else None
         return made if made is not None else given
@@ -489,11 +491,11 @@ class HostDraws:
         self._infer = model.infer
 
     def is_batch(self, call: cst.Call) -> bool:
-        """Whether a call draws a batch, of data or of noise."""
+        """Whether `call` draws a batch, of data or of noise."""
         return self._draws(call) and self._model.loops.batches.size(call) == "batch"
 
     def is_data(self, call: cst.Call) -> bool:
-        """Whether a call draws a batch that goes by a name of its own, unless that is a name for noise."""
+        """Whether `call` draws a batch that has a name of its own, unless that is a name for noise."""
         if not self.is_batch(call):
             return False
         statement = self._model.statement_of(call)

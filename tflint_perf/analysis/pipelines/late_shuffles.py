@@ -43,7 +43,8 @@ class LateShuffles:
         self._model = model
 
     def of(self, shuffle: cst.Call) -> LateShuffle | None:
-        """What makes `shuffle` late; None where that is not so on each way in which its dataset is built.
+        """What makes `shuffle` come too late in its pipeline; None where that is not so on each way in which its
+        dataset is built.
 
         A way that leads through the same stage, and then through one of which nothing is known, may be as late.
         """
@@ -65,7 +66,8 @@ class LateShuffles:
         return late if all(any(stage.call is large for stage in way) for way in others) else None
 
     def _is_thrown_away(self, shuffle: cst.Call) -> bool:
-        """Whether `dataset.shuffle(n)` stands for itself: nothing is shuffled by that."""
+        """Whether the result of `shuffle` is thrown away, as in a statement `dataset.shuffle(n)`: nothing is shuffled
+        by that."""
         receiver = shuffle.func.value if isinstance(shuffle.func, cst.Attribute) else None
         return isinstance(receiver, cst.Name) and isinstance(self._model.parent(shuffle), cst.Expr)
 
@@ -132,7 +134,8 @@ class LateShuffles:
         )
 
     def _buckets(self, stage: Stage) -> bool:
-        """Whether a stage makes batches of sequences of like length, also by a function with a name that it applies."""
+        """Whether `stage` makes batches of sequences of similar length, by itself or through a function with a name
+        that it applies."""
         if stage.name != "apply":
             return stage.name == _BUCKETING
         given = argument(stage.call, 0, "transformation_func")
@@ -145,7 +148,7 @@ class LateShuffles:
         )
 
     def _makes_batches(self, stage: Stage, shuffle: cst.Call) -> bool:
-        """Whether a stage makes the batches that a step gets, and not sequences that are batched later."""
+        """Whether `stage` makes the batches that a step gets, and not sequences that are batched later."""
         if self._is_batched_later(shuffle):
             return False
         if fact(stage.name, "batched") == "yes":
@@ -158,5 +161,5 @@ class LateShuffles:
 
 
 def _is_in_memory(stage: Stage) -> bool:
-    """Whether a stage keeps all elements in memory, so that a buffer of them takes no more."""
+    """Whether `stage` keeps all elements in memory, so that a buffer of them takes no more."""
     return stage.name == "cache" and not stage.call.args

@@ -56,7 +56,7 @@ class Parallelism:
     # Options
 
     def is_off(self, call: cst.Call) -> bool:
-        """Whether options of a pipeline keep TensorFlow from running the stage that `call` adds in parallel."""
+        """Whether the pipeline's options keep TensorFlow from running the stage that `call` adds in parallel."""
         for setter in self._walk.calls.get("with_options", ()):
             options = argument(setter, 0, "options")
             ways = self._model.pipelines.stages_before(setter)
@@ -79,7 +79,7 @@ class Parallelism:
     # Files
 
     def reads_each_file(self, function: cst.BaseExpression) -> bool:
-        """Whether a function given to a stage does no more than open the file that it gets as a dataset."""
+        """Whether `function`, given to a stage, only opens the file that it gets as a dataset."""
         if has(self._infer.names.qualified(function), "reads-records"):
             return True
         found = mapped_function(self._infer, function)
@@ -90,7 +90,7 @@ class Parallelism:
 
     @remembered
     def are_several_files(self, node: cst.BaseExpression, depth: int = 0) -> bool:
-        """Whether an expression surely gives several file names: a list of them, a pattern's matches, a dataset."""
+        """Whether `node` is known to give several file names: a list of them, a pattern's matches, a dataset."""
         match node:
             case _ if depth > _DEEPEST or (not depth and self._are_told_to_be_one(node)):
                 return False
@@ -118,7 +118,7 @@ class Parallelism:
         return False
 
     def _are_told_to_be_one(self, files: cst.BaseExpression) -> bool:
-        """Whether code is only run where there is no more than one file: in the other branch of `len(files) > 1`."""
+        """Whether the code only runs where `files` are no more than one: in the other branch of `len(files) > 1`."""
         if not isinstance(files, cst.Name | cst.Attribute):
             return False
         child: cst.CSTNode = files
@@ -157,7 +157,7 @@ class Parallelism:
         return made_elsewhere or self.is_dataset_of_files(value, depth + 1)
 
     def is_dataset_of_files(self, value: Value, depth: int = 0) -> bool:
-        """Whether a dataset's elements are file names, several of them."""
+        """Whether the elements of a dataset are several file names."""
         return bool(value.pipelines) and all(self._is_of_files(way, depth) for way in value.pipelines)
 
     def _is_of_files(self, way: Pipeline, depth: int) -> bool:
@@ -178,7 +178,7 @@ class Parallelism:
         )
 
     def _are_filled(self, node: cst.Name | cst.Attribute, depth: int) -> bool:
-        """Whether all lists that a name stands for are filled by a loop, or with all of several names."""
+        """Whether all lists that `node` stands for are filled by a loop, or with all of several names."""
         if isinstance(node, cst.Attribute):
             scope, bindings = self._infer.names.scope_of(node), self._infer.classes.bindings_of(node)
         elif (found := self._infer.bindings_reaching(node)) is not None:
@@ -212,7 +212,7 @@ class Parallelism:
                 yield node
 
     def _is_given_several(self, node: cst.Name, depth: int) -> bool:
-        """Whether a name is a parameter as which all callers, here and in other files, give several file names."""
+        """Whether `node` is a parameter for which all callers, here and in other files, give several file names."""
         found = self._infer.bindings_reaching(node)
         if found is None or found[0].function is None or len(found[1]) != 1 or found[1][0].kind != "param":
             return False
@@ -231,7 +231,7 @@ def _is_empty(node: cst.BaseExpression) -> bool:
 
 
 def _says_one(test: cst.BaseExpression, files: cst.BaseExpression, *, holds: bool) -> bool:
-    """Whether `files` are no more than one where a comparison of their number holds, or does not."""
+    """Whether `files` are at most one where the comparison `test` of their number holds, or does not."""
     match test:
         case cst.Comparison(
             left=cst.Call(func=cst.Name("len"), args=[cst.Arg(value=measured)]),

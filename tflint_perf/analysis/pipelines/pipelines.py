@@ -64,7 +64,7 @@ class Consumption:
 
     @property
     def infers_in_loop(self) -> bool:
-        """Whether a loop asks a model for its results one by one, as it does to show or to write them."""
+        """Whether a loop runs inference one by one, as it does to show or to write the results."""
         return self.use == "infer" and self.loop is not None
 
 
@@ -82,7 +82,7 @@ class Pipelines:
     # Consumption
 
     def consumptions(self) -> list[Consumption]:
-        """Every place where a dataset is given to a Keras model or iterated into a step."""
+        """Every place where a Keras model or a step consumes a dataset."""
         if self._consumptions is None:
             named = self._walk.calls.keys() | self._walk.attributes.keys() | self._walk.names.keys()
             # Nothing below this costs less than to see that a file has neither a model nor a step.
@@ -98,7 +98,7 @@ class Pipelines:
                 yield Consumption(node, self._infer.value(node), use)
 
     def arguments_of_keras(self) -> Iterator[tuple[cst.BaseExpression, Use]]:
-        """What `fit`, `evaluate` and `predict` of models are given to take elements from."""
+        """What `fit`, `evaluate` and `predict` of models take their elements from."""
         for name in ("fit", "fit_generator", "evaluate", "predict"):
             for call in self._walk.calls.get(name, ()):
                 if not self._is_keras_method(call):
@@ -125,7 +125,7 @@ class Pipelines:
                     yield Consumption(node, self._infer.value(node), "train")
 
     def _is_keras_method(self, call: cst.Call) -> bool:
-        """Whether a call runs a method of a Keras model, and not one that the file defines."""
+        """Whether `call` runs a method of a Keras model, and not one that the file defines."""
         if not isinstance(call.func, cst.Attribute) or self._model.calls.targets(call):
             return False
         receiver = call.func.value
@@ -173,7 +173,7 @@ class Pipelines:
                 yield Consumption(node, self._infer.value(node), use or "train", loop, handed_on=handed_on)
 
     def only_inspects(self, loop: Loop) -> bool:
-        """Whether a loop ends in a `break`, or breaks after a few elements."""
+        """Whether `loop` breaks at the end of its first iteration, or after a few elements."""
         if isinstance(loop.node, cst.CompFor):
             return False
         for line in loop.node.body.body:
@@ -189,7 +189,8 @@ class Pipelines:
     # What becomes of an element
 
     def use_in(self, holder: cst.For | cst.While | cst.FunctionDef, names: set[str]) -> Use | None:
-        """How the body of a loop or function uses what `names` hold: in a step, for inference, or in none of these."""
+        """How the body of `holder` uses what it is given, by the names that hold it: in a step, for inference, or in
+        none of these."""
         for node in descendants_here(holder.body):
             if isinstance(node, cst.Assign) and mentions(node.value, names):
                 names |= {name.value for target in node.targets for name in target_names(target.target)}
@@ -209,7 +210,7 @@ class Pipelines:
         return found
 
     def use_of_call(self, call: cst.Call) -> Use | None:
-        """What a call is: a step, a question to a model, or neither."""
+        """How `call` uses its arguments: in a training step, for inference, or in neither."""
         name = callee_name(call)
         if isinstance(call.func, cst.Attribute):
             if name == "train_on_batch":
@@ -237,7 +238,7 @@ class Pipelines:
         return "infer" if value.outside and self._infer.outside.acts(value.outside) else None
 
     def _use_in_function(self, function: Function) -> Use | None:
-        """Whether calling a function of this file makes a gradient step or asks a model, itself or further down."""
+        """What calling `function` does: a gradient step, inference, or neither, itself or further down."""
         if function not in self._uses:
             self._uses[function] = None
             trains = bool(self._model.steps.of(function))
@@ -246,11 +247,12 @@ class Pipelines:
         return self._uses[function]
 
     def _measures(self, function: Function) -> bool:
-        """Whether a function computes a loss or a metric."""
+        """Whether `function` computes a loss or a metric."""
         return any(self._infer.value(call.func).kind in ("loss", "metric") for call in function.calls)
 
     def makes_batches_itself(self, consumption: Consumption) -> bool:
-        """Whether the loop, or a function that it calls directly, gives each element a batch axis; a graph may always."""
+        """Whether the loop over `consumption`, or a function that it calls directly, adds a batch axis to each element;
+        a graph may always."""
         if consumption.loop is None or consumption.handed_on:
             return consumption.in_graph or consumption.handed_on
         body = consumption.loop.node.body  # type: ignore[union-attr]
@@ -262,11 +264,11 @@ class Pipelines:
         )
 
     def is_used_otherwise(self, stage: cst.Call) -> bool:
-        """Whether what a stage gives goes into further stages, or into loops that neither train nor infer."""
+        """Whether what `stage` gives goes into further stages, or into loops that neither train nor infer."""
         return self.is_looped_over_otherwise(stage) or any(self.goes_on(stage))
 
     def is_looped_over_otherwise(self, stage: cst.Call) -> bool:
-        """Whether what a stage gives goes into loops that neither train nor infer."""
+        """Whether what `stage` gives goes into loops that neither train nor infer."""
         return stage in self._looped_over_otherwise
 
     @cached_property
@@ -283,7 +285,7 @@ class Pipelines:
     # Stages
 
     def stages_before(self, call: cst.Call) -> list[Pipeline]:
-        """The ways in which the dataset that a stage's call gives was built, that stage included."""
+        """The pipelines that may build the dataset that `call` gives, up to the stage that it adds."""
         found = list(self._infer.value(call).pipelines)
         if found:
             return found
@@ -300,18 +302,19 @@ class Pipelines:
         return [tuple(chain)] if self._infer.value(node).kind == "dataset" and chain else []
 
     def is_elementwise(self, given: cst.BaseExpression, before: Pipeline) -> bool:
-        """Whether a function given to `map` gives the same on a batch, at the end of `before`."""
+        """Whether the function `given`, mapped over batches, computes the same as on each element. `before` are the
+        stages in front of it."""
         function = mapped_function(self._infer, given) or mapped_method(self._infer, given)
         path = self._infer.value(given).outside if function is None else ""
         count = self.elementwise_arity(function) if function else self._infer.outside.mapped(path).elementwise
         return count > 0 and parts_of_element(before) in (None, count)
 
     def elementwise_arity(self, function: Function) -> int:
-        """How many parameters a function has that gives on a batch what it gives on each element; 0 for others."""
+        """How many parameters `function` has, if it gives on a batch what it gives on each element; 0 for others."""
         return (arity(function) or 0) if is_elementwise(self._infer, function) else 0
 
     def goes_on(self, stage: cst.Call) -> Iterator[cst.Call]:
-        """The stages that are put directly behind a stage."""
+        """The stages that are added directly to `stage`."""
         yield from self._next.get(stage, ())
 
     @cached_property
@@ -325,6 +328,6 @@ class Pipelines:
 
 
 def _looks_like_model(call: cst.Call) -> bool:
-    """Whether something of unknown origin is called as a model is: `self.model(x)`, `net(x, training=False)`."""
+    """Whether `call` calls something of unknown origin as a model is called: `self.model(x)`, `net(x, training=False)`."""
     given = bool(call.args) and bool(names_the_model(last_name(call.func)))
     return given or keyword_argument(call, "training") is not None

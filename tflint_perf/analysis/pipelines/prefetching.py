@@ -34,7 +34,8 @@ def readiness(value: Value) -> Readiness:
 
 
 def late_ways(infer: Inference, value: Value, scope: Scope | None) -> list[list[Pipeline]]:
-    """The ways in which a dataset is built so that its elements come late; alternatives together, in their order.
+    """The pipelines of the dataset that don't prepare their elements ahead of time; alternatives together, in their
+    order.
 
     Where it is an option to make them ahead, they are left out, and so are the beginnings of other ways. What `scope`
     builds for itself by a condition is one dataset; what it gets from elsewhere is another for each caller.
@@ -74,7 +75,7 @@ def _around(block: Block) -> Iterator[Block]:
 
 
 def last_work(pipeline: Pipeline) -> Stage:
-    """The last stage that makes something of elements; the last of all where another file does that."""
+    """The last stage that does any work on elements; the last of all where another file does that."""
     kept = any(stage.name == "cache" for stage in pipeline)
     working = (
         stage
@@ -122,7 +123,7 @@ def _after(stage: Stage, state: Readiness) -> Readiness:
 
 
 def takes_many(stage: Stage) -> bool:
-    """Whether a stage takes some of the elements, and more of them than one looks at."""
+    """Whether `stage` is a `take` of more than a few elements."""
     few = range(_FEW + 1)
     return stage.name == "take" and integer(argument(stage.call, 0, "count")) not in few
 

@@ -72,7 +72,7 @@ class Rebuilt:
         return Touched(self._infer, self._calls)
 
     def all(self) -> Iterator[Rebuild]:
-        """Every such dataset, once for each place in a loop."""
+        """Every dataset that a training loop builds anew from the same inputs, once for each place in a loop."""
         seen: set[cst.CSTNode] = set()
         named = [call for calls in self._walk.calls.values() for call in calls if self._may_be_source(call)]
         stages = {c: None for name in _STAGES for c in self._walk.calls.get(name, ()) if _is_first(c)}
@@ -89,7 +89,7 @@ class Rebuilt:
                     yield Rebuild(node, whole, loop)
 
     def _adds_to_same(self, stage: cst.Call, loop: Loop) -> bool:
-        """Whether each epoch puts a stage on a dataset that was made before the loop."""
+        """Whether each epoch of `loop` adds the stage `stage` to a dataset that was made before the loop."""
         given = stage.func.value if isinstance(stage.func, cst.Attribute) else stage
         return self._model.loops.kind(loop) == "epoch" and self._is_from_outside(given, loop)
 
@@ -105,7 +105,7 @@ class Rebuilt:
         return found
 
     def _given_later(self, source: cst.Call) -> Iterator[cst.CSTNode]:
-        """What the stages that are put behind a source get, in other statements too."""
+        """The arguments of the stages that follow `source`, also in other statements."""
         waiting, seen = [source], {source}
         while waiting:
             for call in self._model.pipelines.goes_on(waiting.pop()):
@@ -145,7 +145,7 @@ class Rebuilt:
         return whole
 
     def _places(self, node: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, Loop, Entered]]:
-        """The places in training loops that build a dataset, directly or through calls of functions."""
+        """The places in training loops that build the dataset `node`, directly or through calls."""
         waiting: list[tuple[cst.BaseExpression, Entered]] = [(node, {})]
         for _ in range(_MOST_WAYS):
             if not waiting:
@@ -183,7 +183,7 @@ class Rebuilt:
         return None if loop is None or self._makes_trials(loop) else loop
 
     def _fits_once(self, loop: Loop) -> bool:
-        """Whether each iteration of a loop fits a model from outside it for one epoch."""
+        """Whether each iteration of `loop` fits a model from outside it for one epoch."""
         return any(
             callee_name(call) == "fit"
             and isinstance(call.func, cst.Attribute)
@@ -204,7 +204,7 @@ class Rebuilt:
         )
 
     def _makes_trials(self, loop: Loop) -> bool:
-        """Whether each iteration of a loop trains for several epochs."""
+        """Whether each iteration of `loop` trains for several epochs."""
         known = self._trials.get(loop)
         if known is None:
             known = self._trials[loop] = self._trains_for_epochs(loop)
@@ -230,7 +230,7 @@ class Rebuilt:
 
 
 def _is_first(call: cst.Call) -> bool:
-    """Whether a call puts the first stage of an expression on a dataset that has a name: `for x in dataset.batch(32):`."""
+    """Whether `call` adds the first stage of an expression to a dataset that has a name: `for x in dataset.batch(32):`."""
     return isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Name | cst.Attribute)
 
 
@@ -266,7 +266,7 @@ class Inputs:
         self._bindings: dict[Binding, bool] = {}
 
     def are_same(self, node: cst.CSTNode) -> bool:
-        """Whether what an expression reads, and what it calls, are the same in each iteration."""
+        """Whether what `node` reads and calls is the same in each iteration."""
         inside = set(descendants(node))
         here = set(descendants_here(node))
         return all(self._is_same(part, inside, called=part in here) for part in inside)
@@ -285,7 +285,7 @@ class Inputs:
         return True
 
     def _is_pure(self, call: cst.Call) -> bool:
-        """Whether a call gives the same for the same arguments, as far as can be told."""
+        """Whether `call` gives the same result for the same arguments, as far as can be told."""
         name = builtin_or_qualified(self._infer, call.func)
         if name:
             return has(name, "settled") and not has(name, "varies", "draws")
@@ -303,7 +303,7 @@ class Inputs:
         return all(map(self._is_pure, function.calls)) and self._reads_the_same(function)
 
     def _reads_the_same(self, function: Function) -> bool:
-        """Whether what a function reads from outside is the same in each iteration."""
+        """Whether what `function` reads from outside is the same in each iteration."""
         inside = set(descendants(function.node))
         return all(
             self._is_same_name(part, inside)
@@ -312,12 +312,12 @@ class Inputs:
         )
 
     def _traces_the_same(self, function: Function) -> bool:
-        """Whether what a function given to a stage does when it is traced is the same in each iteration."""
+        """Whether `function`, given to a stage, does the same in each iteration when it is traced."""
         inside = set(descendants(function.node))
         return all(self._is_pure(call) or self._gets_elements(call, inside) for call in function.calls)
 
     def _gets_elements(self, call: cst.Call, inside: set[cst.CSTNode]) -> bool:
-        """Whether a call in traced code works on what that code gets, and so is traced: it runs in the pipeline."""
+        """Whether `call`, in traced code, works on what that code gets, and so is traced: it runs in the pipeline."""
         for name in names_read(call):
             found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
             if found is not None and found[0].node in inside:
@@ -360,7 +360,7 @@ class Inputs:
         return binding.at.block.function is function or binding.kind == "param"
 
     def _is_same_argument(self, function: Function, binding: Binding) -> bool:
-        """Whether the call by which a function was entered gives a parameter the same each time."""
+        """Whether the call of `function` gives the parameter of `binding` the same value each time."""
         call = self._entered[function]
         if _is_instance(function, binding):
             return not isinstance(call.func, cst.Attribute) or self.are_same(call.func.value)

@@ -59,7 +59,7 @@ class Statefulness:
         self._ways: dict[Function, set[Given]] = {}
 
     def nature(self, given: cst.BaseExpression) -> Nature:
-        """The nature of a function given to a dataset's stage."""
+        """The nature of `given`, the function of a dataset's stage."""
         nature = self._worst(self._of_function_node(given))
         return "open" if nature == "hidden" and self._is_in_sight(given) else nature
 
@@ -79,7 +79,7 @@ class Statefulness:
         )
 
     def _is_in_sight(self, given: cst.BaseExpression) -> bool:
-        """Whether a function is defined in this file; a lambda that hands its arguments on shows nothing."""
+        """Whether `given` is a function that this file defines; a lambda that hands its arguments on shows nothing."""
         if isinstance(given, cst.Call):
             return bool(given.args) and self._is_in_sight(given.args[0].value)
         function = self._infer.value(given).function or mapped_function(self._infer, given)
@@ -273,7 +273,7 @@ class Statefulness:
         return "random" if "random" in natures else "stateful" if "stateful" in natures else None
 
     def _is_table(self, binding: Binding) -> bool:
-        """Whether a parameter is a table, by its type."""
+        """Whether the parameter `binding` is a table, by its type."""
         annotation = binding.node.annotation if isinstance(binding.node, cst.Param) else None
         named = self._infer.names.qualified(annotation.annotation) if annotation is not None else ""
         return has(named, "stateful")

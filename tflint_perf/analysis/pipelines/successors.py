@@ -40,7 +40,7 @@ class Successors:
         self._walk = model.walk
 
     def behind(self, call: cst.Call) -> list[Stage]:
-        """The stages behind that of `call` in all pipelines of the file that it is part of."""
+        """The stages that follow the one that `call` adds, in all pipelines of the file."""
         found: dict[cst.Call, Stage] = {}
         waiting = [call]
         while waiting:
@@ -71,8 +71,9 @@ class Successors:
     # How often
 
     def is_kept(self, call: cst.Call) -> bool:
-        """Whether the program does the work of a stage once, however often it goes over the dataset: a `cache` stands behind
-        it on every way, with no `repeat` in between that would keep it from ever being complete."""
+        """Whether the results of the stage that `call` adds are cached, so that it runs only once over the dataset: a
+        `cache` stands behind it on every way, with no `repeat` in between that would keep it from ever being complete.
+        """
         if self._is_gone_over_once(call):
             return False
         ends = {way[-1].call for consumption in self._consumed(call) for way in consumption.value.pipelines}
@@ -93,12 +94,12 @@ class Successors:
         )
 
     def _is_sure(self, cache: cst.Call, stage: cst.Call) -> bool:
-        """Whether a `cache` stands behind no condition that its stage does not stand behind as well."""
+        """Whether `cache` runs under no condition that `stage` does not run under as well."""
         asked = set(conditions(self._walk, stage, exits=False))
         return asked.issuperset(conditions(self._walk, cache, exits=False))
 
     def _is_gone_over_once(self, call: cst.Call) -> bool:
-        """Whether all that the file does with the elements of a stage is to go over them once."""
+        """Whether the file only iterates once over the elements of the stage that `call` adds."""
         consumed = self._consumed(call)
         if len(consumed) != 1 or any(stage.name == "repeat" for stage in self.behind(call)):
             return False
@@ -113,7 +114,7 @@ class Successors:
         return once and self._model.loops.innermost_loop(fit) is None
 
     def _consumed(self, call: cst.Call) -> list[Consumption]:
-        """Where the elements of a stage are taken."""
+        """The places that take the elements of the stage that `call` adds."""
         return self._consumptions.get(call, [])
 
     @cached_property
@@ -127,11 +128,11 @@ class Successors:
     # What for
 
     def is_for_training(self, call: cst.Call) -> bool:
-        """Whether a step or `fit` gets the elements of a stage."""
+        """Whether a step or `fit` gets the elements of the stage that `call` adds."""
         return "train" in self._purposes.get(call, ())
 
     def is_for_evaluation(self, call: cst.Call) -> bool:
-        """Whether the elements of a stage are evaluated or predicted on alone, or go by such a name."""
+        """Whether the elements of the stage that `call` adds are only for evaluation or prediction, or are named so."""
         purposes = self._purposes.get(call)
         if purposes:
             return "train" not in purposes
@@ -139,7 +140,7 @@ class Successors:
         return any(is_name_of_evaluation(name) for each in calls for name in self._names_of(each))
 
     def is_named_for_training(self, call: cst.Call) -> bool:
-        """Whether the elements of a stage get the name of data to train on."""
+        """Whether the elements of the stage that `call` adds are named as data to train on."""
         calls = [call, *(stage.call for stage in self.behind(call))]
         return any(
             names_training_data(name) and not is_name_of_evaluation(name)
@@ -148,12 +149,12 @@ class Successors:
         )
 
     def is_consumed(self, call: cst.Call) -> bool:
-        """Whether something in the file takes the elements of a stage."""
+        """Whether something in the file takes the elements of the stage that `call` adds."""
         return bool(self._purposes.get(call))
 
     def is_only_looked_at(self, call: cst.Call) -> bool:
-        """Whether all that becomes of a stage is that a few of its elements are taken, as by `for x in dataset.take(1)`, or
-        nothing at all."""
+        """Whether the program takes only a few elements of what `call` gives, as by `for x in dataset.take(1)`, or none
+        at all."""
         if self._model.infer.integers.takes_few(call):
             return True
         names = self._names_alone(call)
@@ -179,7 +180,7 @@ class Successors:
         )
 
     def _names_alone(self, call: cst.Call) -> set[str] | None:
-        """The names that a statement binds what a stage gives to; None where it does anything else with it."""
+        """The names that a statement assigns the result of `call` to; None where it does anything else with it."""
         statement = self._model.parent(call)
         if not isinstance(statement, cst.Assign) or not all(
             isinstance(target.target, cst.Name) for target in statement.targets
@@ -188,7 +189,7 @@ class Successors:
         return set(names_written([statement]))
 
     def _is_receiver(self, node: cst.CSTNode) -> bool:
-        """Whether a stage is put on what an expression gives."""
+        """Whether another stage is added directly to `node`."""
         asked = self._model.parent(node)
         stage = (
             self._model.parent(asked) if isinstance(asked, cst.Attribute) and asked.value is node else None
@@ -200,7 +201,7 @@ class Successors:
         )
 
     def _is_inspected(self, node: cst.CSTNode) -> bool:
-        """Whether an expression is what a loop goes over that ends after a few elements."""
+        """Whether `node` is what a loop iterates over that ends after a few elements."""
         around = self._model.parent(node)
         return (
             isinstance(around, cst.For)
@@ -238,7 +239,7 @@ class Successors:
 
 
 def is_name_of_evaluation(name: str) -> bool:
-    """Whether something goes by the name of data to evaluate or predict on: `val_ds`, `get_test_data`."""
+    """Whether `name` is that of data to evaluate or predict on: `val_ds`, `get_test_data`."""
     return bool(names_evaluation(name))
 
 

@@ -43,7 +43,7 @@ class HostCalls:
         self._made_kinds = MadeKinds(infer)
 
     def reason(self, call: cst.Call, function: Function | None) -> str:
-        """Why a call can't be traced; "" where nothing is known against it."""
+        """Why `call` can't be traced; "" where nothing is known against it."""
         return self._runs_on_host(call, function) or self._makes_state(call) or self._name_argument(call)
 
     def _runs_on_host(self, call: cst.Call, function: Function | None) -> str:
@@ -132,7 +132,7 @@ class HostCalls:
         )
 
     def _makes_state(self, call: cst.Call) -> str:
-        """Why a call may not run again and again: it makes a variable, or something that may hold variables."""
+        """Why `call` may not run again and again: it makes a variable, or something that may hold variables."""
         if has(self._infer.names.qualified(call.func), "binds"):
             return ""
         made = self._infer.value(call).kind
@@ -149,7 +149,7 @@ class HostCalls:
         return "" if self._infer.value(given).kind == "string" else "`name=` is not a string"
 
     def _creates(self, call: cst.Call) -> bool:
-        """Whether a call makes a new object, rather than hands out one that is there."""
+        """Whether `call` makes a new object, rather than returns one that exists."""
         name = self._infer.names.qualified(call.func)
         value = self._infer.value(call.func)
         return bool(name) or value.kind == "class"
@@ -165,7 +165,7 @@ class HostCalls:
 
 
 def _asks_whether_missing(node: cst.CSTNode) -> bool:
-    """`x is None`, but not `x is not None`."""
+    """Whether `node` asks whether something is missing: `x is None`, but not `x is not None`."""
     return (
         isinstance(node, cst.ComparisonTarget)
         and isinstance(node.operator, cst.Is | cst.Equal)

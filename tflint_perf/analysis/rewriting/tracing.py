@@ -83,7 +83,7 @@ class Tracing:
         return Obstacle(place, f"`.{place.attr.value}` is set between calls, and a trace keeps the old value")
 
     def obstacle_in_call(self, call: cst.Call) -> Obstacle | None:
-        """The first obstacle to compiling what a call runs in this file."""
+        """The first obstacle to compiling what `call` runs in this file."""
         bodies = (self._in_body(target, [target]) for target in self._calls.targets(call))
         return next(filter(None, bodies), None)
 

@@ -59,7 +59,7 @@ class Devices:
         return any(not never_runs(node) for node in hidden) or self._uses_tpu_alone()
 
     def is_on_cpu(self, node: cst.CSTNode) -> bool:
-        """Whether code stands in `with tf.device("/cpu:0"):`, also by a name that stands for this device alone."""
+        """Whether `node` is in `with tf.device("/cpu:0"):`, also by a name that stands for this device alone."""
         current: cst.CSTNode | None = node
         while current is not None and not isinstance(current, cst.FunctionDef | cst.Lambda):
             if isinstance(current, cst.With) and any(self._is_cpu(item.item) for item in current.items):
@@ -92,7 +92,8 @@ class Devices:
         )
 
     def _hidden_by_variable(self) -> Iterator[cst.CSTNode]:
-        """`os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`. Also `KERAS_BACKEND` set to anything but TensorFlow."""
+        """The places that hide all GPUs by an environment variable: `os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`. Also
+        `KERAS_BACKEND` set to anything but TensorFlow."""
         for node, variable, value in self._variables_set():
             if _hides(variable, value):
                 yield node
@@ -122,12 +123,12 @@ class Devices:
                     yield call
 
     def _uses_tpu_alone(self) -> bool:
-        """Whether a TPU is asked for, come what may."""
+        """Whether the file asks for a TPU, under no condition."""
         asking = [call for name in _TPU for call in self._walk.calls.get(name, ())]
         return "MirroredStrategy" not in self._walk.calls and any(map(self._is_done, asking))
 
     def _is_done(self, call: cst.Call) -> bool:
-        """Whether a call stands behind no condition, and in no `try` that goes on without it."""
+        """Whether `call` runs under no condition, and in no `try` that goes on without it."""
         if not all(mentions(test, {"__name__"}) for test in conditions(self._walk, call, exits=False)):
             return False
         child: cst.CSTNode = call

@@ -33,7 +33,7 @@ class Feeds:
         return self._reaches(node, self._loops.actions.acts, 0, elsewhere=True)
 
     def is_differentiated(self, node: cst.CSTNode) -> bool:
-        """Whether a tape watches what `node` gives to a name: an input to be changed, no batch to learn from."""
+        """Whether a tape watches what `node` assigns to a name: an input to be changed, no batch to learn from."""
         statement = self._infer.place(node).block
         watched = [arg.value for call in self._walk.calls.get("watch", ()) for arg in call.args]
         return any(
@@ -59,7 +59,8 @@ class Feeds:
     def _reaches(
         self, node: cst.CSTNode, is_step: Callable[[cst.Call], bool], depth: int, *, elsewhere: bool = False
     ) -> bool:
-        """Whether a value reaches a step; `elsewhere` also one of another file, which gets what a function returns."""
+        """Whether the value of `node` reaches a step; `elsewhere` also one of another file, which gets what a function
+        returns."""
         current, parent = node, self._walk.parents.get(node)
         while parent is not None and current not in self._walk.at:
             if isinstance(parent, cst.Call) and current is not parent.func and is_step(parent):
@@ -74,7 +75,7 @@ class Feeds:
         )
 
     def _is_fed_elsewhere(self, statement: cst.CSTNode) -> bool:
-        """Whether another file feeds a step with what a function gives, or trains in a loop over it."""
+        """Whether another file feeds a step with the result of the function, or trains in a loop over it."""
         function = self._calls.function_at(statement)
         callers = self._calls.callers_outside(function) if function is not None else ()
         return any(
@@ -133,7 +134,7 @@ class Feeds:
 
 
 def _filled(target: cst.BaseExpression) -> cst.Name | None:
-    """The name of the list or array that an assignment puts something into: `targets[i][j] = x`."""
+    """The name of the list or array that the assignment to `target` puts something into: `targets[i][j] = x`."""
     holder = target
     while isinstance(holder, cst.Subscript):
         holder = holder.value
@@ -141,7 +142,7 @@ def _filled(target: cst.BaseExpression) -> cst.Name | None:
 
 
 def _gives(statement: cst.CSTNode) -> bool:
-    """Whether a statement gives something to whoever runs its function."""
+    """Whether `statement` gives something to the caller of its function."""
     match statement:
         case cst.Return() | cst.Expr(value=cst.Yield()):
             return True

@@ -45,7 +45,7 @@ class FileReads:
         self.usually = Usual(infer).holds
 
     def all(self) -> Iterator[cst.Call]:
-        """Every call that reads a file, by the names of what reads."""
+        """Every call that reads a file, by the name of what is called."""
         for name in sorted(
             last_names("opens-files", "reads-images", "reads-arrays", "reads-tables", "reads-file")
         ):
@@ -75,7 +75,7 @@ class FileReads:
     # Loops
 
     def training_loop(self, node: cst.CSTNode) -> Loop | None:
-        """The step loop that runs `node`, here or through a call, and trains; None where there is none."""
+        """The step loop that trains and runs `node`, here or through a call; None where there is none."""
         return next(self._training_loops(node, set()), None)
 
     def _training_loops(self, node: cst.CSTNode, seen: set[Function]) -> Iterator[Loop]:
@@ -107,7 +107,7 @@ class FileReads:
         return any(self._is_called_in_training(site, seen) for site in self._calls.sites(function))
 
     def calls_in(self, loop: Loop) -> list[cst.Call]:
-        """The calls of one iteration, also in loops inside and in functions of this file that it calls."""
+        """The calls that one iteration of `loop` makes, also in loops inside and in functions of this file."""
         reached: dict[cst.Call, None] = {}
         waiting = [*loop.calls]
         loops = [*loop.inner]
@@ -123,15 +123,15 @@ class FileReads:
         return list(reached)
 
     def is_trained_in(self, loop: Loop) -> bool:
-        """Whether an iteration of a loop trains."""
+        """Whether the body of `loop` trains a model."""
         known = self._trained_in.get(loop)
         if known is None:
             known = self._trained_in[loop] = any(map(self._train_calls.trains, self.calls_in(loop)))
         return known
 
     def is_of_each(self, read: cst.Call) -> bool:
-        """Whether only loops over a list of what there is run a read, each iteration that of an item of its own: by the
-        item's name, or by what is made of it. A dataset, or what counts, may go over the same files again."""
+        """Whether only loops over a list run `read`, and each iteration reads the file of its own item: by the item's
+        name, or by what is made of it. A dataset, or what counts, may go over the same files again."""
         return self._is_of_each(read, 0)
 
     def _is_of_each(self, call: cst.Call, depth: int) -> bool:
@@ -152,11 +152,11 @@ class FileReads:
         return bool(sites) and all(self._is_of_each(site, depth + 1) for site in sites)
 
     def writes(self, loop: Loop) -> cst.Call | None:
-        """A call in an iteration that may change a file."""
+        """A call in an iteration of `loop` that may change a file."""
         return next(self._writes_in(loop), None)
 
     def reads_what_it_writes(self, read: cst.Call, loop: Loop) -> bool:
-        """Whether an iteration writes the file, by the code that names it, that it reads."""
+        """Whether `loop` also writes the file that `read` reads, by the code that names it."""
         given = argument(read, 0)
         return given is not None and any(
             same_code(arg.value, given) for call in self._writes_in(loop) for arg in call.args

@@ -76,11 +76,11 @@ class ForwardPasses:
                     yield one
 
     def _is_in_single_pass(self, found: ForwardPass) -> bool:
-        """Whether it runs over data once, or makes a text once, each of whose lengths would be traced."""
+        """Whether the pass runs over data once, or makes a text once, so that each of its lengths would be traced."""
         return self._model.single_passes.hold(found.calls[0], counted=self.grows(found))
 
     def _passes(self, calls: list[cst.Call]) -> list[list[cst.Call]]:
-        """Calls of one place, those together that stand in one statement, or of which one, a layer's, takes what the other
+        """The calls of one place, together those of one statement, or of which one, a layer's, takes what the other
         gives: several models that are asked one after the other are several passes."""
         place = self._model.infer.place
         calls.sort(key=lambda call: place(call).order)
@@ -97,7 +97,7 @@ class ForwardPasses:
         return passes
 
     def _taken_by(self, call: cst.Call) -> set[cst.CSTNode]:
-        """All that is computed on the way to what a call is given, by its function."""
+        """All that is computed on the way to the arguments of `call`, by its function."""
         found: set[cst.CSTNode] = set()
         waiting: list[cst.BaseExpression] = [arg.value for arg in call.args]
         while waiting:
@@ -117,7 +117,7 @@ class ForwardPasses:
                         yield call
 
     def _is_inference(self, call: cst.Call) -> bool:
-        """Whether a call runs a model or a layer that is there, on tensors."""
+        """Whether `call` runs an existing model or layer on tensors."""
         called = call.func
         if isinstance(called, cst.Attribute) and called.attr.value == "call":
             called = called.value  # `model.call(x)`
@@ -140,7 +140,7 @@ class ForwardPasses:
         )
 
     def _is_loaded(self, called: cst.BaseExpression) -> bool:
-        """Whether a name is bound to what was saved, and compiled for that."""
+        """Whether `called` was loaded from a saved model, in compiled form."""
         found = self._model.infer.bindings_reaching(called) if isinstance(called, cst.Name) else None
         return found is not None and any(
             isinstance(binding.value, cst.Call)
@@ -166,7 +166,7 @@ class ForwardPasses:
         )
 
     def _is_reached_eagerly(self, call: cst.Call) -> bool:
-        """Whether a call runs per step by more than what a model's own code, or other compiled code, calls."""
+        """Whether `call` runs per step, and not only in a model's own code or other compiled code."""
         model, function = self._model, self._model.function_at(call)
         if function is not None and model.compiled.is_switched_off(function):
             return False
@@ -206,7 +206,7 @@ class ForwardPasses:
         return bool(sites) and all(map(self.looks_at_few, sites))
 
     def runs_over_files_alone(self, call: cst.Call) -> bool:
-        """Whether only loops over the names of files run a call, here or where its function is called."""
+        """Whether only loops over file names run `call`, here or where its function is called."""
         model = self._model
         loop, function = model.loops.innermost_loop(call), model.function_at(call)
         loops = [loop]
@@ -216,8 +216,8 @@ class ForwardPasses:
         return bool(loops) and all(runs_over_files(model.infer, each) for each in loops)
 
     def looks_at_few(self, loop: Loop | None) -> bool:
-        """Whether a loop looks at a few results, or runs behind a flag or for the best score. A counter of the loop around
-        it guards none."""
+        """Whether `loop` looks at a few results, or runs under a flag or for the best score. A counter of the loop
+        around it guards none."""
         if loop is None:
             return False
         model, iterable = self._model, loop.iterable
@@ -235,8 +235,8 @@ class ForwardPasses:
         return bool(pipelines) and all(map(self._takes_few, pipelines))
 
     def _is_for_each_step(self, loop: Loop) -> bool:
-        """Whether a loop runs anew on each step of a loop around it that looks at more, or whenever its function is called
-        on a step."""
+        """Whether `loop` runs again on each step of a loop around it that looks at more, or whenever its function is
+        called on a step."""
         model = self._model
         outer, function = model.loops.training_loop(extent(self._walk, loop)), model.function_at(loop.node)
         if outer is None and function is not None:
@@ -249,7 +249,7 @@ class ForwardPasses:
         return takes or any(map(model.loops.actions.acts, outer.calls))
 
     def _trains(self, loop: Loop) -> bool:
-        """Whether a loop makes gradient steps, in functions of this file or by Keras: then it looks at nothing."""
+        """Whether `loop` makes gradient steps, in functions of this file or by Keras: then it looks at nothing."""
         waiting, seen = [loop], set[Function]()
         while waiting:
             current = waiting.pop()
@@ -275,8 +275,8 @@ class ForwardPasses:
         return count is not None and 0 <= count <= _FEW
 
     def _is_bound_by_loop(self, call: cst.Call) -> bool:
-        """Whether a loop runs over parts of one model: `for layer in layers: x = layer(x)`. Several models that are asked side
-        by side, in each step around that loop, are no such parts."""
+        """Whether a loop around `call` iterates over the parts of one model that it calls: `for layer in layers: x =
+        layer(x)`. Several models that are asked side by side, in each step around that loop, are no such parts."""
         loop, over = self._model.loops.innermost_loop(call), False
         while loop is not None and self._binds(loop, call.func):
             node, over = extent(self._walk, loop), True
@@ -290,13 +290,13 @@ class ForwardPasses:
         )
 
     def _binds(self, loop: Loop, callee: cst.BaseExpression) -> bool:
-        """Whether a loop gives its values to names that a callee has."""
+        """Whether `loop` gives its values to names in `callee`."""
         if isinstance(loop.node, cst.While):
             return False
         return mentions(callee, {name.value for name in target_names(loop.node.target)})
 
     def _is_made_by_loop(self, call: cst.Call) -> bool:
-        """Whether each iteration makes the model anew that it calls: it converts or compares models, say."""
+        """Whether each iteration makes a new model for `call`: it converts or compares models, say."""
         loop = self._model.loops.innermost_loop(call)
         found = self._model.infer.bindings_reaching(call.func) if isinstance(call.func, cst.Name) else None
         if loop is None or found is None or not found[1]:
@@ -311,7 +311,7 @@ class ForwardPasses:
         return found is not None and any(b.kind in ("for", "comprehension") for b in found[1])
 
     def _is_chained(self, call: cst.Call) -> bool:
-        """Whether a call is given what the one in the iteration before gave: `x = net(x)`."""
+        """Whether `call` is given what it gave in the iteration before: `x = net(x)`."""
         statement: cst.CSTNode | None = call
         while statement is not None and statement not in self._walk.at:
             statement = self._walk.parents.get(statement)
@@ -321,13 +321,13 @@ class ForwardPasses:
         return any(mentions(arg.value, made) for arg in call.args)
 
     def _builds_model(self, call: cst.Call) -> bool:
-        """Whether a layer is called to build a model of Keras: on what stands for its input, or in a function that makes that or
-        the model itself."""
+        """Whether `call` applies a layer to build a Keras model: on what stands for its input, or in a function that
+        makes that or the model itself."""
         models, function = self._model.functional_models, self._model.function_at(call)
         return models.applies(call) or (function is not None and models.builds(function))
 
     def _is_of_network(self, call: cst.Call) -> bool:
-        """Whether a call is part of another library's network: it runs a recurrent cell for each time step."""
+        """Whether `call` is part of another library's network: it runs a recurrent cell for each time step."""
         function = self._model.function_at(call)
         return (
             function is not None
@@ -337,7 +337,7 @@ class ForwardPasses:
         )
 
     def makes_variables(self, call: cst.Call) -> bool:
-        """Whether a model is called on made-up numbers, and what it gives thrown away, so that it has its variables."""
+        """Whether `call` runs a model on made-up numbers and drops the result, only to make its variables."""
         match self._walk.parents.get(call):
             case cst.Expr() | cst.Assign(targets=[cst.AssignTarget(target=cst.Name("_"))]):
                 return any(
@@ -349,7 +349,7 @@ class ForwardPasses:
     # Inputs
 
     def grows(self, found: ForwardPass) -> bool:
-        """Whether an input gets longer with each call, as text does that a model writes."""
+        """Whether an input gets longer with each call, as text does that a model generates."""
         sites = (
             self._model.calls.sites(found.function) if found.function is not None and not found.loop else ()
         )
@@ -374,14 +374,14 @@ class PartsOfSteps:
         self._known: dict[Function, bool] = {}
 
     def has(self, call: cst.Call) -> bool:
-        """Whether a forward pass is that of a gradient step, or beside it and for its tensors. What becomes an array of NumPy
-        is a pass of its own."""
+        """Whether the forward pass `call` is part of a gradient step, or computes tensors for one. What becomes an
+        array of NumPy is a pass of its own."""
         if is_under_tape(self._model.infer, call):
             return True
         return self.belongs(call) and not (self._is_beside(call) and self._goes_to_host(call, 0))
 
     def _is_beside(self, call: cst.Call) -> bool:
-        """Whether a call stands in the function of a gradient step, or in one that such functions call outside tapes."""
+        """Whether `call` is in the function of a gradient step, or in one that such functions call outside tapes."""
         function = self._model.function_at(call)
         if function is None or self._is_in_step(call):
             return self._runs_once_a_step(call)
@@ -464,7 +464,7 @@ class PartsOfSteps:
     # Results that leave the device
 
     def _goes_to_host(self, node: cst.CSTNode, depth: int) -> bool:
-        """Whether all that is done with a value, or with what ops make of it, takes it to the host."""
+        """Whether all that is done with `node`, or with what ops make of it, takes it to the host."""
         parents = self._walk.parents
         parent = parents.get(node)
         while isinstance(parent, cst.Arg | cst.Subscript) and depth <= _DEEPEST:
@@ -513,8 +513,8 @@ class CompiledModels:
         self._walk = model.walk
 
     def has(self, called: cst.BaseExpression, value: Value) -> bool:
-        """Whether the class has a `call` that is a `tf.function`, or the object was given one: `net.call = tf.function(…)`,
-        or the model is a parameter for which somebody gives such a one."""
+        """Whether the class of `called` has a `call` that is a `tf.function`, or the object was given one: `net.call =
+        tf.function(…)`, or the model is a parameter for which somebody gives such a one."""
         return (
             any(map(self._is_compiled, value.alternatives))
             or (self._is_of_any_class(value) and self._are_all_here)
@@ -524,7 +524,7 @@ class CompiledModels:
 
     @staticmethod
     def _is_of_any_class(value: Value) -> bool:
-        """Whether nothing is known of a model but that it is one, by its name or what is asked of it."""
+        """Whether nothing is known of the class of a model, which is one by its name or by its use."""
         return value.klass is None and not value.outside and not value.either and not value.name
 
     @cached_property
@@ -547,7 +547,7 @@ class CompiledModels:
 
     @remembered
     def _is_given(self, called: cst.BaseExpression, depth: int) -> bool:
-        """Whether a name is a parameter, and callers, here or in other files, give a model as that which is compiled."""
+        """Whether `called` is a parameter, and callers, here or in other files, give a compiled model as that."""
         model = self._model
         found = model.infer.bindings_reaching(called) if isinstance(called, cst.Name) else None
         function = found[0].function if found is not None else None
@@ -579,7 +579,7 @@ _JOINING = frozenset({"concat", "concatenate", "append", "vstack", "hstack", "st
 
 
 def gets_longer(loops: Loops, call: cst.Call) -> bool:
-    """Whether the loop around a call joins something to what it gives that call."""
+    """Whether the loop around `call` joins something to what it gives that call."""
     loop = loops.innermost_loop(call)
     if loop is None:
         return False

@@ -10,7 +10,7 @@ from tflint_perf.analysis.values.infer import Inference
 
 
 def adds_to_graph(infer: Inference, call: cst.Call) -> bool:
-    """Whether a call, made in graph mode, surely adds ops or variables to the graph."""
+    """Whether `call`, made in graph mode, is known to add ops or variables to the graph."""
     name = infer.names.qualified(call.func)
     if name:
         return _adds_by_name(name)
@@ -48,13 +48,13 @@ def _adds_by_name(name: str) -> bool:
 
 
 def makes_state(infer: Inference, call: cst.Call) -> bool:
-    """Whether a call makes variables, or something else that remembers from one run to the next."""
+    """Whether `call` makes variables, or something else that remembers from one run to the next."""
     name = infer.names.qualified(call.func)
     return has(name, "holds-state") or infer.value(call.func).kind == "layer"
 
 
 def assigned(infer: Inference, call: cst.Call) -> cst.BaseExpression | None:
-    """The variable that `tf.assign(v, x)` or `v.assign(x)` gives a value."""
+    """The variable that `call` assigns to: `tf.assign(v, x)` or `v.assign(x)`."""
     if callee_name(call) not in methods("Variable", "assigns"):
         return None
     if infer.names.qualified(call.func):
@@ -63,7 +63,7 @@ def assigned(infer: Inference, call: cst.Call) -> cst.BaseExpression | None:
 
 
 def adds_to_collections(infer: Inference, call: cst.Call) -> bool:
-    """Whether a call adds what others find again in the graph: variables, summaries, losses."""
+    """Whether `call` adds to the graph's collections, where others find it: variables, summaries, losses."""
     name = infer.names.qualified(call.func)
     if has(name, "of-collections"):
         return False
@@ -71,10 +71,10 @@ def adds_to_collections(infer: Inference, call: cst.Call) -> bool:
 
 
 def makes_iterator(call: cst.Call) -> bool:
-    """Whether a call makes an iterator that begins where the dataset begins."""
+    """Whether `call` makes an iterator that begins where the dataset begins."""
     return callee_name(call) in methods("Dataset Iterator", "starts-iterator")
 
 
 def trains(infer: Inference, call: cst.Call) -> bool:
-    """Whether a call asks an optimizer for its ops, which may bring variables of its own."""
+    """Whether `call` asks an optimizer for its ops, which may bring variables of its own."""
     return isinstance(call.func, cst.Attribute) and infer.value(call.func.value).kind == "optimizer"

@@ -27,7 +27,7 @@ class Graphs:
         self._version_1: bool | None = None
 
     def is_session(self, node: cst.BaseExpression) -> bool:
-        """Whether a value is a session; one of unknown origin goes by its name."""
+        """Whether `node` is a session; one of unknown origin goes by its name."""
         kind = self._infer.value(node).kind
         if kind not in ("unknown", "none"):
             return kind == "session"
@@ -41,7 +41,8 @@ class Graphs:
         return False
 
     def has_own_graph(self, node: cst.CSTNode, stop: cst.CSTNode | None) -> bool:
-        """Whether a `with` between `node` and the loop or function around it brings a graph made there, or an unknown one."""
+        """Whether a `with` between `node` and the loop or function around it makes a graph made there the default, or
+        an unknown one."""
         return any(
             self._is_new_graph(graph, with_statement)
             for with_statement in self._withs_around(node, stop)
@@ -74,7 +75,7 @@ class Graphs:
                     yield graph
 
     def _is_new_graph(self, graph: cst.BaseExpression, place: cst.With) -> bool:
-        """Whether a graph is made where it is used, or nobody knows where."""
+        """Whether `graph` is made where it is used, or nobody knows where."""
         if isinstance(graph, cst.Call):
             return not has(self._infer.names.qualified(graph.func), "default-graph")
         if isinstance(graph, cst.Attribute):
@@ -93,7 +94,7 @@ class Graphs:
         return isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "graph")
 
     def resets_graph(self, node: cst.CSTNode) -> bool:
-        """Whether a loop or function itself throws the graph away."""
+        """Whether the loop or function `node` itself resets the graph."""
         holder = self._walk.functions.get(node) or self._walk.loops.get(node)
         calls = holder.calls if holder is not None else []
         return any(has(self._infer.names.qualified(call.func), "new-graph") for call in calls)

@@ -452,7 +452,7 @@ class Takers:
         return bool(names_logging(last))
 
     def is_text(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression makes text: `template.format(loss)` of a string, too."""
+        """Whether `node` makes text: `template.format(loss)` of a string, too."""
         match node:
             case cst.Call(func=cst.Attribute(value=template, attr=cst.Name("format" | "join"))):
                 return self._infer.value(template).kind == "string"

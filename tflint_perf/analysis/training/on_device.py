@@ -72,7 +72,7 @@ class OnDevice:
         return held.dtype != "string" and not self._under_cpu(node) and self._ask(node, ()) is True
 
     def is_made_by(self, function: Function) -> bool:
-        """Whether calling a function gives something that the device made."""
+        """Whether calling `function` gives something that the device computed."""
         return self._of_function(function, ()) is True
 
     def is_attribute_made_there(self, klass: Class, name: str) -> bool:
@@ -80,7 +80,7 @@ class OnDevice:
         return self._of_class(klass, name, ()) is True
 
     def counts_steps(self, node: cst.BaseExpression) -> bool:
-        """Whether it is `optimizer.iterations`, by which an optimizer counts its steps."""
+        """Whether `node` is `optimizer.iterations`, by which an optimizer counts its steps."""
         if not isinstance(node, cst.Attribute) or node.attr.value != "iterations":
             return False
         owner = self._infer.value(node.value)
@@ -89,8 +89,8 @@ class OnDevice:
         )
 
     def _is_of_optimizer(self, node: cst.BaseExpression) -> bool:
-        """Whether it is a variable that an optimizer keeps: its count of steps, or its rate where that is asked for a
-        number."""
+        """Whether `node` is a variable that an optimizer keeps: its count of steps, or its rate where that is asked for
+        a number."""
         if self.counts_steps(node) or (isinstance(node, cst.Call) and self._is_scheduled(node)):
             return True
         if not isinstance(node, cst.Attribute) or node.attr.value not in _RATES:
@@ -99,7 +99,8 @@ class OnDevice:
         return self._infer.value(node.value).kind == "optimizer" and _is_asked_for_a_number(self._walk, node)
 
     def _is_scheduled(self, call: cst.Call) -> bool:
-        """Whether a schedule is asked for the rate of a step, which it computes: `schedule(step)`, `optimizer.lr(step)`."""
+        """Whether `call` asks a schedule for the learning rate of a step, which it computes: `schedule(step)`,
+        `optimizer.lr(step)`."""
         match call:
             case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(name)), args=[_]):
                 return name in (*_RATES, "_decayed_lr") and self._infer.value(owner).kind == "optimizer"
@@ -120,7 +121,7 @@ class OnDevice:
         return False
 
     def _ask(self, node: cst.BaseExpression, path: tuple[int, ...]) -> bool | None:
-        """Whether the part of `node` that `path` leads to was made on the device; None where nothing tells."""
+        """Whether `node`, or the part of it that is asked for, was made on the device; None where nothing tells."""
         key = (node, path)
         if len(path) > _DEEPEST_PATH:
             return None  # a function that takes a part of what it gives itself: `first, rest = split(x)` in `split`
@@ -168,7 +169,7 @@ class OnDevice:
         return None
 
     def _is_brought_there(self, node: cst.BaseExpression) -> bool:
-        """Whether a tensor, not of whole numbers, holds host data that were converted."""
+        """Whether `node` is a tensor, not of integers, that holds converted host data."""
         value = self._infer.value(node)
         return value.kind == "tensor" and not value.host and has(value.name, "brings")
 
@@ -225,7 +226,8 @@ class OnDevice:
         return isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "variable")
 
     def _is_on_device_as_variable(self, node: cst.BaseExpression) -> bool:
-        """Variables are on the device but for those of type int32, which TensorFlow keeps on the host."""
+        """Whether `node` is a variable on the device: all are but those of type int32, which TensorFlow keeps on the
+        host."""
         assert isinstance(node, cst.Call)
         dtype = keyword_argument(node, "dtype")
         if dtype is not None:
@@ -308,7 +310,7 @@ class OnDevice:
 
 
 def _is_float(node: cst.BaseExpression) -> bool:
-    """`0.5`, `-0.5`, `[0.5, 1.0]`: of such a variable, TensorFlow makes one of type float32."""
+    """Whether `node` is a float, or a list of such: `0.5`, `-0.5`, `[0.5, 1.0]`."""
     match node:
         case cst.UnaryOperation():
             return _is_float(node.expression)
@@ -318,7 +320,7 @@ def _is_float(node: cst.BaseExpression) -> bool:
 
 
 def _is_asked_for_a_number(walk: Walk, node: cst.CSTNode) -> bool:
-    """`rate.numpy()`, `float(rate)`."""
+    """Whether `node` is asked for its Python number: `rate.numpy()`, `float(rate)`."""
     parent = walk.parents.get(node)
     if isinstance(parent, cst.Arg):
         call = walk.parents.get(parent)
@@ -327,7 +329,7 @@ def _is_asked_for_a_number(walk: Walk, node: cst.CSTNode) -> bool:
 
 
 def _is_asked_for_its_array(walk: Walk, node: cst.CSTNode) -> bool:
-    """`rate.numpy()`"""
+    """Whether `node` is asked for its array: `rate.numpy()`."""
     parent = walk.parents.get(node)
     return isinstance(parent, cst.Attribute) and parent.value is node and parent.attr.value == "numpy"
 

@@ -63,7 +63,7 @@ class Programs:
 
     @remembered
     def training(self) -> cst.CSTNode | None:
-        """A tape or call by which running the file trains; None where it does not."""
+        """The tape or call that trains when the file is run; None where it does not."""
         if not any(map(self._may_start, self._walk.module_calls)):
             return None
         reached = self._reached()
@@ -86,7 +86,7 @@ class Programs:
 
     @remembered
     def trains_somewhere(self) -> bool:
-        """Whether the file trains when it is run, or has a gradient step that something is seen to run."""
+        """Whether the file trains when it is run, or has a gradient step that some code is seen to run."""
         calls = self._model.calls
         return self.trains() or any(
             step.function is not None and (calls.sites(step.function) or calls.callers_outside(step.function))
@@ -94,7 +94,8 @@ class Programs:
         )
 
     def _is_trained_with(self, step: GradientStep, reached: set[Function]) -> bool:
-        """Whether the file runs a gradient step, more than the one that tries out a model below its definition."""
+        """Whether running the file trains by the gradient step `step`, rather than only tries out a model below its
+        definition."""
         return self._is_repeated(step.tape) if step.function is None else step.function in reached
 
     def _is_repeated(self, node: cst.CSTNode) -> bool:
@@ -103,7 +104,7 @@ class Programs:
 
     @remembered
     def leaves_out(self, function: Function | None) -> bool:
-        """Whether running the file trains by a gradient step of its own, and nothing here or elsewhere names `function`.
+        """Whether running the file trains by a gradient step of its own, and nothing in the project names `function`.
 
         Such a function is left over from an earlier version of the program.
         """
@@ -136,7 +137,7 @@ class Programs:
         return None
 
     def _imports_training(self) -> bool:
-        """Whether what the file imports of the project speaks of training a model."""
+        """Whether the modules of the project that the file imports mention training a model."""
         imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
         names = dict.fromkeys(name for node in imports for name in imported_names(node))
         return any(
@@ -162,7 +163,7 @@ class Programs:
         )
 
     def _trains_elsewhere(self, call: cst.Call) -> bool:
-        """Whether a call runs, or hands on, a function of another file that trains a model."""
+        """Whether `call` runs, or passes on, a function of another file that trains a model."""
         given = (
             self._infer.value(arg.value)
             for arg in call.args
@@ -187,7 +188,7 @@ class Programs:
         return self._infer.value(func).alternatives
 
     def _may_start(self, call: cst.Call) -> bool:
-        """Whether a call at module level can run something of this file: a library module has none."""
+        """Whether `call`, at module level, can run code of this file: a library module has none."""
         if isinstance(call.func, cst.Name) and call.func.value in _BUILTINS:
             return False
         dotted = self._infer.names.qualified(call.func)
@@ -243,7 +244,7 @@ class Programs:
                     yield function
 
     def _is_whole(self, node: cst.CSTNode) -> bool:
-        """Whether every name in `node` comes from somewhere."""
+        """Whether every name in `node` is defined in this file or built into Python."""
         names = self._infer.names
         if "*" in self._walk.top.bindings:
             return True
@@ -259,7 +260,7 @@ class Programs:
     # Imports
 
     def first_import(self) -> cst.Import | cst.ImportFrom | None:
-        """The import that brings TensorFlow in: the first of TensorFlow, else of Keras, else the first of a file that
+        """The import that brings in TensorFlow: the first of TensorFlow, else of Keras, else the first of a file that
         imports them, itself or by others, else that of a module whose name speaks of them."""
         imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
         ours = [node for node in imports if any(map(imports_tensorflow, imported_modules(node)))]
@@ -274,8 +275,8 @@ class Programs:
         )
 
     def names_tensorflow(self) -> bool:
-        """Whether the program says that it runs on TensorFlow: itself, or a module of the project that it imports. Keras runs
-        on other frameworks as well."""
+        """Whether the program mentions TensorFlow: itself, or a module of the project that it imports. Keras runs on
+        other frameworks as well."""
         imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
         names = [name for node in imports for name in imported_names(node)]
         texts = [self._model.text.encode(), *self._infer.outside.module_texts(*names)]
@@ -310,7 +311,7 @@ class Programs:
         )
 
     def _is_harmless(self, line: cst.CSTNode) -> bool:
-        """Whether a line surely runs no op: it defines nothing, loops over nothing, and calls only builtins and
+        """Whether `line` is known to run no op: it defines nothing, loops over nothing, and calls only builtins and
         modules that know nothing of TensorFlow."""
         if not isinstance(line, cst.SimpleStatementLine | cst.Try | cst.If):
             return False

@@ -19,7 +19,7 @@ _ON_HOST = frozenset({"numpy", "item", "tolist", "float", "int"})
 
 
 def writes_sequence(infer: Inference, op_loops: OpLoops, loop: Loop) -> bool:
-    """Whether an iteration does nothing but call models and ops, and gives a model what the ops made in those before, on the
+    """Whether `loop` only calls models and ops, and gives a model what ops computed in earlier iterations, on the
     device."""
     if isinstance(loop.node, cst.CompFor):
         return False

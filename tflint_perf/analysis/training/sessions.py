@@ -53,7 +53,7 @@ class Sessions:
         self._calling: dict[tuple[Function, bool], list[_Growing]] = {}
 
     def ops_in_loops(self) -> list[tuple[cst.Call, Loop | None]]:
-        """Calls that add to the graph in each iteration of a loop that runs a session, with that loop; None for one
+        """The calls that add to the graph in each iteration of a loop that runs a session, with that loop; None for one
         in another file.
 
         Of calls inside one another the outermost is given. Of a function that only makes ops, for those who call it, the
@@ -74,11 +74,11 @@ class Sessions:
                         yield from ((place or call, loop) for place, loop in found)
 
     def runs_again(self, call: cst.CSTNode) -> bool:
-        """Whether a loop makes a call again and again on one graph, be it that what is called runs a session."""
+        """Whether a loop repeats `call` on one graph, whether or not the function that it calls runs a session."""
         return self._graphs.is_graph_code(call) and bool(self._growing(call, runs=True))
 
     def is_run(self, call: cst.Call) -> bool:
-        """`sess.run(…)`, `tensor.eval()`, `op.run(session=…)`."""
+        """Whether `call` runs a session: `sess.run(…)`, `tensor.eval()`, `op.run(session=…)`."""
         func = call.func
         if not isinstance(func, cst.Attribute):
             return False
@@ -91,7 +91,7 @@ class Sessions:
         return name in ("run", "partial_run") and (given or self._graphs.is_session(func.value))
 
     def is_pure(self, call: cst.Call) -> bool:
-        """Whether a call, made while a graph is built, gives the same for the same arguments and does nothing else."""
+        """Whether `call`, made while a graph is built, gives the same for the same arguments and does nothing else."""
         name = builtin_or_qualified(self._infer, call.func)
         if library(name) == "numpy":
             return not has(name, "varies")
@@ -102,8 +102,9 @@ class Sessions:
     # Loops
 
     def _growing(self, node: cst.CSTNode, *, runs: bool) -> list[_Growing]:
-        """The loops that run a session, and `node`, in each iteration, all on one graph; what they call stands by them where
-        `node` is in a function that only makes ops, and gives something back. `runs` says that `node` itself runs a session."""
+        """The loops that run both `node` and a session in each iteration, on the same graph; what they call stands by
+        them where `node` is in a function that only makes ops, and gives something back. `runs` says that `node` itself
+        runs a session."""
         if self._loops.innermost_loop(node) is None:
             function = self._calls.function_at(node)
             if function is None or not self._calling_loops(function, runs=runs):
@@ -148,7 +149,7 @@ class Sessions:
         return None
 
     def _is_bounded(self, loop: Loop) -> bool:
-        """Loops of a bounded length, over variables for instance: they make one op for each."""
+        """Whether `loop` has a bounded length, over variables for instance: it makes one op for each."""
         if (
             is_part_of_one_iteration(self._infer, loop)
             or _counts_to_a_few(self._infer, loop)
@@ -194,7 +195,7 @@ class Sessions:
         return known
 
     def _is_part_of_op(self, call: cst.Call) -> bool:
-        """Whether a call stands in another one that adds to the graph, in the same statement."""
+        """Whether `call` is inside another call that adds to the graph, in the same statement."""
         current = self._walk.parents.get(call)
         while (
             current is not None
@@ -212,19 +213,19 @@ def _calls_in(loop: Loop) -> list[cst.Call]:
 
 
 def _goes_through_dict(loop: Loop) -> bool:
-    """`[f(x) for x in layers.values()]`: one op for each of what has a name."""
+    """Whether `loop` iterates over the values of a dict: `[f(x) for x in layers.values()]`."""
     over = loop.iterable if isinstance(loop.node, cst.CompFor) else None
     return isinstance(over, cst.Call) and callee_name(over) in ("items", "values", "keys")
 
 
 def _counts_to_a_few(infer: Inference, loop: Loop) -> bool:
-    """`for i in range(3)`: what it adds to the graph is soon at an end."""
+    """Whether `loop` counts to a small number: `for i in range(3)`."""
     length = infer.integers.length(loop.iterable) if counting(infer, loop.iterable) is not None else None
     return length is not None and length <= _FEW
 
 
 def _is_test(function: Function) -> bool:
-    """Whether a method belongs to a test case: those get a fresh graph for each test."""
+    """Whether `function` is a method of a test case: those get a fresh graph for each test."""
     bases = function.owner.node.bases if function.owner is not None else ()
     names = [getattr(base.value, "attr", base.value) for base in bases]
     return any(isinstance(name, cst.Name) and name.value.endswith("TestCase") for name in names)

@@ -41,7 +41,7 @@ _PURE_METHODS = frozenset({"numpy", "item", "result", "format", "join", "mean", 
 
 
 def shows(infer: Inference, call: cst.Call) -> bool:
-    """Whether a call shows what it is given, and gives nothing back."""
+    """Whether `call` only shows what it is given, and returns nothing."""
     name = infer.names.qualified(call.func) or infer.names.dotted(call.func)
     if name:
         return has(name, "shows")
@@ -64,7 +64,7 @@ def shows(infer: Inference, call: cst.Call) -> bool:
 
 
 def prints_tensors(infer: Inference, call: cst.Call) -> bool:
-    """Whether a call makes text of a tensor that it is given: `print`, loggers and progress bars."""
+    """Whether `call` prints or logs a tensor that it is given as text: `print`, loggers and progress bars."""
     name = infer.names.qualified(call.func) or infer.names.dotted(call.func)
     if name:
         return has(name, "makes-text")

@@ -45,7 +45,7 @@ class SinglePasses:
         self._training_epochs: dict[Function, bool] = {}
 
     def hold(self, node: cst.CSTNode, *, counted: bool = True) -> bool:
-        """Whether only single passes run `node` step by step.
+        """Whether only single passes over data, which train nothing, run `node` per step.
 
         `counted` says whether loops that count may be such passes, too: they may have as many small steps as they like, to make one
         result word by word, or out of noise.
@@ -54,7 +54,7 @@ class SinglePasses:
         return self._loops.is_per_step(node) and not leads_to(node, self._run_again[counted], ask)
 
     def _is_run_again(self, node: cst.CSTNode, *, counted: bool) -> bool | list[cst.Call]:
-        """Whether another step loop than that of a pass runs `node`, or else the calls of its function that step loops make."""
+        """Whether a step loop that is no single pass runs `node`, or else the calls of its function that step loops make."""
         loop = self._loops.step_loop(node)
         if loop is not None and not loop.yields:
             return (not counted and self._loops.counts(loop)) or not self._is_pass(loop)
@@ -72,7 +72,7 @@ class SinglePasses:
     # What a loop does
 
     def _only_looks(self, loop: Loop) -> bool:
-        """Whether a loop comes to an end, and neither trains nor acts in an environment."""
+        """Whether `loop` comes to an end, and neither trains nor acts in an environment."""
         if isinstance(loop.node, cst.While) and is_name(loop.node.test, "True"):
             return False
         return not self._trains(loop) and not any(
@@ -90,7 +90,7 @@ class SinglePasses:
 
     @remembered
     def _trains(self, loop: Loop) -> bool:
-        """Whether an iteration of a loop trains, here or in what it calls."""
+        """Whether an iteration of `loop` trains, here or in what it calls."""
         return any(map(self._trains_by, _calls_in(loop))) or any(
             loop in loops_around(self._loops.innermost_loop(step.tape))
             for step in self._steps.of(loop.function)
@@ -102,7 +102,7 @@ class SinglePasses:
         )
 
     def _trains_in(self, function: Function) -> bool | list[Function]:
-        """Whether a function itself trains, or else the functions that it calls."""
+        """Whether `function` itself trains, or else the functions that it calls."""
         if self._steps.of(function) or any(map(self._train_calls.trains, function.calls)):
             return True
         return self._called_by(function)
@@ -126,8 +126,8 @@ class SinglePasses:
         )
 
     def _is_beside_in_loops(self, node: cst.CSTNode, own: Loop | None = None) -> bool | None:
-        """Whether a loop of the same function, which trains something anew in each iteration, makes it so; False where one
-        that trains step by step repeats it, None where there is neither."""
+        """Whether a loop around `node` in the same function trains a whole model in each iteration; False where one that trains
+        step by step repeats it, None where there is neither."""
         for around in loops_around(self._loops.innermost_loop(node)):
             if any(map(self._trains_epochs_by, around.calls)):
                 return True
@@ -148,7 +148,7 @@ class SinglePasses:
         )
 
     def _trains_epochs_by(self, call: cst.Call) -> bool:
-        """Whether a call trains a model over epochs, itself or in what it runs."""
+        """Whether `call` trains a model over epochs, itself or in what it runs."""
         if self._loops.batches.are_all_taken_by(call) or self._loops.actions.trains_whole(call):
             return True
         return any(
@@ -157,11 +157,11 @@ class SinglePasses:
         )
 
     def _trains_epochs(self, function: Function) -> bool | list[Function]:
-        """Whether a function itself trains over epochs, or else the functions that it calls."""
+        """Whether `function` itself trains over epochs, or else the functions that it calls."""
         return self._has_epochs(function.loops, None) or self._called_by(function)
 
     def _is_called_again(self, function: Function) -> bool | list[Function]:
-        """Whether something calls a function more than once for a model that it trains, or else which functions call it."""
+        """Whether `function` is called more than once for each model that is trained, or else which functions call it."""
         sites, outside = self._calls.sites(function), self._calls.callers_outside(function)
         if any(caller.looped or caller.per_step or caller.may_be_per_step for caller in outside):
             return True

@@ -46,7 +46,7 @@ class TrainCalls:
         self._walk = infer.walk
 
     def trains(self, call: cst.Call) -> bool:
-        """Whether a call trains: by an optimizer or by Keras, in a session, or in a function of another file."""
+        """Whether `call` trains a model: by an optimizer or by Keras, in a session, or in a function of another file."""
         return (
             trains_by(self._infer, call) is not None
             or self.runs_train_op(call)
@@ -54,7 +54,7 @@ class TrainCalls:
         )
 
     def fits(self, call: cst.Call) -> bool:
-        """Whether a call is a Keras model's `fit` or a kin of it, or what trains an `Estimator`."""
+        """Whether `call` is a Keras model's `fit` or a similar method, or trains an `Estimator`."""
         name = callee_name(call)
         if self._minimizes(call):
             return True
@@ -95,8 +95,8 @@ class TrainCalls:
         )
 
     def _minimizes(self, call: cst.Call) -> bool:
-        """Whether a call minimizes something computed by TensorFlow: by its probability library, or by SciPy in a file
-        that asks for gradients, or by an optimizer that is given a function."""
+        """Whether `call` minimizes something that TensorFlow computes: by its probability library, or by SciPy in a
+        file that asks for gradients, or by an optimizer that is given a function."""
         dotted = self._infer.names.dotted(call.func) or ""
         if has(dotted, "minimizes-on-host"):
             return "GradientTape" in self._walk.attributes or "GradientTape" in self._walk.names
@@ -110,8 +110,8 @@ class TrainCalls:
         return imports_another(self._walk)
 
     def may_train(self, call: cst.Call) -> bool:
-        """Whether a call is, by its name, one of a step that it is given, or of a method that trains an object of which
-        this file does not know where it is from, or that a class derived from its own has."""
+        """Whether `call`, by its name, runs a step that it is given, or trains an object that comes from elsewhere or
+        that a class derived from its own."""
         if not names_training(callee_name(call)) or self.is_of_another_framework:
             return False
         called = self._infer.value(call.func)
@@ -132,7 +132,7 @@ class TrainCalls:
         return not (value.known or self._is_made_elsewhere(receiver))
 
     def _is_made_elsewhere(self, node: cst.BaseExpression) -> bool:
-        """Whether a name stands for what something imported makes that is in no file of the project."""
+        """Whether `node` is made by something imported that is in no file of the project."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         return found is not None and any(
             isinstance(binding.value, cst.Call)
@@ -142,7 +142,7 @@ class TrainCalls:
         )
 
     def hands_tape_on(self, call: cst.Call) -> bool:
-        """Whether a call is given a tape, so that whoever is called may ask it for gradients."""
+        """Whether `call` is given a tape, so that the function it runs may ask it for gradients."""
         if "GradientTape" not in self._walk.attributes and "GradientTape" not in self._walk.names:
             return False
         return any(
@@ -151,7 +151,8 @@ class TrainCalls:
         )
 
     def applies(self, call: cst.Call) -> bool:
-        """Whether eager code hands gradients to an optimizer, wherever they are from: another process may send them."""
+        """Whether `call` passes gradients to an optimizer in eager code, wherever they come from: another process may
+        send them."""
         if callee_name(call) != "apply_gradients" or not isinstance(call.func, cst.Attribute):
             return False
         if not isinstance(self._walk.parents.get(call), cst.Expr):
@@ -162,7 +163,7 @@ class TrainCalls:
     # TensorFlow 1
 
     def makes_train_op(self, call: cst.Call) -> bool:
-        """Whether a call makes the op by which a session trains, in TensorFlow 1 graph code."""
+        """Whether `call` makes the op by which a session trains, in graph code of TensorFlow 1."""
         if has(self._infer.names.qualified(call.func), "makes-train-op"):
             return True
         if callee_name(call) not in ("minimize", "apply_gradients"):
@@ -173,7 +174,7 @@ class TrainCalls:
         return (receiver.kind == "optimizer" or not receiver.known) and self.is_graph_code()
 
     def runs_session(self, call: cst.Call) -> bool:
-        """Whether a call is `session.run` of anything but an initializer, or the method `run` of an op."""
+        """Whether `call` runs anything but an initializer in a session, by `session.run` or the method `run` of an op."""
         fetched = self._fetched(call)
         if fetched is None:
             return False
@@ -182,7 +183,8 @@ class TrainCalls:
         )
 
     def _fetched(self, call: cst.Call) -> cst.BaseExpression | None:
-        """What `session.run` is given to run, or the op whose method `run` it is: `train_step.run(feed_dict=batch)`."""
+        """What `call` runs in a session: what `session.run` is given, or the op whose method `run` it is,
+        `train_step.run(feed_dict=batch)`."""
         if callee_name(call) != "run":
             return None
         given = argument(call, 0, "fetches")
@@ -194,7 +196,7 @@ class TrainCalls:
         return given
 
     def _is_train_op(self, node: cst.Name | cst.Attribute) -> bool:
-        """Whether a name is given what an optimizer makes to be run."""
+        """Whether `node` is an op that an optimizer makes to be run."""
         if isinstance(node, cst.Attribute):
             bindings = self._infer.classes.bindings_of(node)
         else:
@@ -205,7 +207,7 @@ class TrainCalls:
         )
 
     def runs_train_op(self, call: cst.Call) -> bool:
-        """Whether a session runs, by a call, what by its name or by what made it is an op that trains."""
+        """Whether `call` runs an op in a session that trains, by its name or by what made it."""
         fetched = self._fetched(call)
         if fetched is None or not self.runs_session(call) or not isinstance(call.func, cst.Attribute):
             return False
@@ -226,8 +228,8 @@ class TrainCalls:
                 yield from (node for node in descendants(part) if isinstance(node, cst.Name | cst.Attribute))
 
     def runs_own_update(self, call: cst.Call) -> bool:
-        """Whether a session runs, by a call, what by its name trains and is made by no optimizer here: assignments to
-        variables, or an op of a graph that is restored."""
+        """Whether `call` runs a training op, by its name, that no optimizer in this file makes, in a session:
+        assignments to variables, or an op of a graph that is restored."""
         if not self.runs_train_op(call):
             return False
         if "import_meta_graph" in self._walk.calls:
@@ -237,7 +239,7 @@ class TrainCalls:
         return any(map(self._is_assignment, names))
 
     def _is_assignment(self, name: cst.Name) -> bool:
-        """Whether a name stands for an op that gives a variable a value, or for several of them."""
+        """Whether `name` stands for an op that assigns to a variable, or for several of them."""
         found = self._infer.bindings_reaching(name)
         return found is not None and any(
             isinstance(node, cst.Call) and assigned(self._infer, node) is not None and self._computes(node)
@@ -247,7 +249,7 @@ class TrainCalls:
         )
 
     def _computes(self, assignment: cst.Call) -> bool:
-        """Whether a variable is assigned what ops make, rather than what was read from a file."""
+        """Whether `assignment` gives a variable what ops compute, rather than what was read from a file."""
         given = argument(assignment, 1 if self._infer.names.qualified(assignment.func) else 0, "value")
         return given is not None and self._infer.value(given).kind in ("tensor", "variable")
 
@@ -274,8 +276,8 @@ class TrainCalls:
         return any(map(_turns_eager_off().search, self._infer.outside.module_texts(*names)))
 
     def _only_sets_options(self, call: cst.Call) -> bool:
-        """Whether a session is made for the sake of its options alone, as code for version 2 does to set memory growth:
-        nothing is run in it."""
+        """Whether `call` makes a session only for its options, as code for version 2 does to set memory growth: nothing
+        is run in it."""
         dotted = self._infer.names.dotted(call.func) or ""
         if ".compat." not in dotted or not dotted.endswith("Session") or "eval" in self._walk.attributes:
             return False

@@ -59,7 +59,7 @@ class TrainingSteps:
         )
 
     def _runs_with(self, node: cst.CSTNode, loop: Loop | None) -> bool:
-        """Whether `node` runs as often as what stands in `loop`, or in no loop, of the same function."""
+        """Whether `node` runs as often as the body of `loop`, or as code in no loop of the same function."""
         return loop is None or self._loops.step_loop(node) is loop
 
     @cached_property

@@ -193,7 +193,7 @@ class ByUse:
         return found
 
     def _takes_tensor(self, call: cst.Call) -> bool:
-        """Whether what a call is given first comes from an op, as far as that shows without asking for values."""
+        """Whether the first argument of `call` comes from an op, as far as that shows without asking for values."""
         given = call.args[0].value if call.args else None
         if isinstance(given, cst.Name) and (found := self._infer.bindings_reaching(given)) is not None:
             return bool(found[1]) and all(b.kind == "assign" and self._is_op(b.value) for b in found[1])
@@ -295,7 +295,7 @@ class ByUse:
         )
 
     def _is_of(self, use: cst.CSTNode, klass: Class) -> bool:
-        """Whether an expression is an attribute of an object of a class."""
+        """Whether `use` is an attribute of an object of the class `klass`."""
         return (
             isinstance(use, cst.Attribute)
             and isinstance(use.value, cst.Name)

@@ -341,7 +341,7 @@ class CallGraph:
     def arguments(
         self, function: Function, parameter: str, sites: list[cst.Call] | None = None
     ) -> list[cst.BaseExpression]:
-        """What the calls in this file, or those at `sites`, pass as `parameter`; empty when one of them hides it."""
+        """What the calls of `function` in this file, or those at `sites`, pass as `parameter`; empty when one hides it."""
         if self._given is None or sites is not None:
             return self._passed(function, parameter, sites)
         known = self._given.get((function, parameter))

@@ -54,7 +54,7 @@ class Classes:
         return self._ancestry(klass)[1]
 
     def has_foreign_base(self, klass: Class) -> bool:
-        """Whether a base of the class is defined outside this file (`object` and Keras's own do not count)."""
+        """Whether a base of the class `klass` is defined outside this file (`object` and Keras's own do not count)."""
         return self._ancestry(klass)[2]
 
     def _ancestry(self, klass: Class) -> tuple[list[Class], str, bool]:

@@ -73,12 +73,12 @@ class Contents:
         return None
 
     def holds(self, binding: Binding) -> bool:
-        """Whether a binding makes a container."""
+        """Whether `binding` makes a container."""
         made = self._made(binding)
         return made is not None and self._infer.value(made).kind in _KINDS
 
     def _made(self, binding: Binding) -> cst.BaseExpression | None:
-        """The container that a name gets, also as a part of a tuple and from a function that makes it."""
+        """The container that `binding` gives its name, also as a part of a tuple or from a function that makes it."""
         made = part_at(binding.value, binding.path) if binding.value is not None else None
         is_new = isinstance(made, cst.Call) or new_container(self._infer, made) is not None
         return made if is_new else None
@@ -88,7 +88,8 @@ class Contents:
         return self._appends.get((function, name), [])
 
     def grows(self, name: str) -> bool:
-        """Whether something is added, anywhere in the file, to a list with that name or in an attribute of that name."""
+        """Whether something is added, anywhere in the file, to a list of the name `name`, or in an attribute of that
+        name."""
         return name in self._grown
 
     def filled(self, made: Value, binding: Binding, scope: Scope) -> Value:

@@ -14,7 +14,7 @@ from tflint_perf.analysis.values.iterables import with_targets
 
 
 def is_written(walk: Walk, node: cst.CSTNode) -> bool:
-    """Whether a name or attribute stands where it gets a value."""
+    """Whether `node`, a name or attribute, is assigned to."""
     current = node
     parent = walk.parents.get(node)
     while isinstance(parent, cst.Element | cst.Tuple | cst.List | cst.StarredElement):

@@ -46,7 +46,7 @@ class Gradients:
         return told
 
     def _is_tape(self, node: cst.BaseExpression) -> bool:
-        """Whether a name is a tape's, by the `with` that gives it, or by what it goes by."""
+        """Whether `node` is a tape, by the `with` that gives it its name, or by that name."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         if found is not None and any(binding.kind == "with" for binding in found[1]):
             return True

@@ -159,7 +159,7 @@ class Inference:
         return At(0, self.walk.body)
 
     def bindings_reaching(self, node: cst.Name) -> tuple[Scope, list[Binding]] | None:
-        """The bindings whose value the name may have where it stands, and the scope they are in."""
+        """The bindings from which `node` may have its value, and the scope they are in."""
         if node not in self._reaching:
             self._reaching[node] = self._bindings_reaching(node)
         return self._reaching[node]
@@ -262,7 +262,7 @@ class Inference:
         return Value("compiled" if compiled else "function", function=function)
 
     def compiles(self, decorator: cst.BaseExpression) -> bool:
-        """Whether an expression, used as a decorator or called with a function, gives a `tf.function`."""
+        """Whether `decorator` makes a `tf.function`, as a decorator or when called with a function."""
         name = self.names.qualified(decorator)
         if has(name, "compiles"):
             return True

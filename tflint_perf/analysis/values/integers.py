@@ -84,7 +84,7 @@ class Integers:
         return tuple(sorted(self._values(node, 0))) if node is not None else ()
 
     def only(self, node: cst.BaseExpression | None) -> int | None:
-        """The integer that `node` is; None where it may be several, or is not in sight."""
+        """The one integer that `node` can be; None where it may be several, or is not in sight."""
         found = self.values(node)
         return found[0] if len(found) == 1 else None
 
@@ -105,16 +105,17 @@ class Integers:
         return known
 
     def length(self, node: cst.BaseExpression | None) -> int | None:
-        """How many items a sequence, or what else a loop goes over, has at most; None where that is not in sight."""
+        """How many items `node`, a sequence or another iterable, has at most; None where that is not in sight."""
         return self._length(node, 0) if node is not None else None
 
     def cut(self, iterable: cst.BaseExpression | None) -> int | None:
-        """How many elements a loop takes at most by what cuts them off: `dataset.take(n)`, `islice(batches, n)`; None where
-        nothing does, or nothing says after how many."""
+        """How many elements of `iterable` a loop takes at most, where something cuts them off: `dataset.take(n)`,
+        `islice(batches, n)`; None where nothing does, or nothing says after how many."""
         return self._cut(iterable, frozenset()) if iterable is not None else None
 
     def takes_few(self, node: cst.BaseExpression) -> bool:
-        """Whether `dataset.take(count)` gives no more elements than one looks at, by all that `count` may be."""
+        """Whether `node` takes only a few elements of a dataset, as one does to look at them: `dataset.take(count)`, by
+        all that `count` may be."""
         if not isinstance(node, cst.Call) or callee_name(node) != "take":
             return False
         return self.most(argument(node, 0, "count")) in range(FEW + 1)

@@ -72,7 +72,8 @@ class Wrapper:
 
 
 def wrapper(infer: Inference, node: cst.BaseExpression) -> Wrapper | None:
-    """The wrapper that an expression is, or that a name stands for; None where it is none, or hides what it is given."""
+    """The wrapper, such as `enumerate(…)`, that `node` is or stands for; None where it is none, or hides what it is
+    given."""
     if isinstance(node, cst.Call):
         return _wrapper(infer, node)
     found = infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
@@ -97,7 +98,7 @@ def _wrapper(infer: Inference, call: cst.Call) -> Wrapper | None:
 
 
 def _by_method(infer: Inference, call: cst.Call) -> Wrapper | None:
-    """`dataset.enumerate()`, with the number to begin with at most."""
+    """The wrapper that `call` is by its method: `dataset.enumerate()`, with the number to begin with at most."""
     method = _BY_METHOD.get(callee_name(call)) if isinstance(call.func, cst.Attribute) else None
     if method is None or infer.names.dotted(call.func):
         return None
@@ -125,7 +126,7 @@ def _callee(infer: Inference, function: cst.BaseExpression) -> str:
 
 
 def source(infer: Inference, iterable: cst.BaseExpression) -> cst.BaseExpression:
-    """What a loop goes over in the end, numbered or not: `batches` of `enumerate(tqdm(batches))`."""
+    """What a loop over `iterable` iterates over in the end: `batches` of `enumerate(tqdm(batches))`."""
     seen: set[cst.Call] = set()
     found = wrapper(infer, iterable)
     while found is not None and found.call not in seen:
@@ -203,20 +204,21 @@ def _taken(
 
 
 def counting(infer: Inference, iterable: cst.BaseExpression | None) -> cst.Call | None:
-    """The call of `range`, or of what else counts, whose numbers a loop goes over: `for step in tqdm(range(n))`."""
+    """The call of `range` or the like whose numbers a loop over `iterable` takes: `for step in tqdm(range(n))`."""
     inner = source(infer, iterable) if iterable is not None else None
     return inner if isinstance(inner, cst.Call) and is_counting(infer, inner) else None
 
 
 def counts_to(infer: Inference, iterable: cst.BaseExpression | None) -> cst.BaseExpression | None:
-    """What says how far a loop counts: `n` of `range(n)` and `range(n, 0, -1)`; None where it does not count, or without end."""
+    """The bound that a loop over `iterable` counts to: `n` of `range(n)` and `range(n, 0, -1)`; None where it does not
+    count, or without end."""
     counted = counting(infer, iterable)
     ends = counted is not None and bool(counted.args) and callee_name(counted) != "count"
     return bound_of_range(counted) if counted is not None and ends else None
 
 
 def is_numbered(infer: Inference, iterable: cst.BaseExpression) -> bool:
-    """Whether a loop has the number of each iteration: it counts, or what it goes over is numbered."""
+    """Whether a loop over `iterable` has the number of each iteration: it counts, or what it goes over is numbered."""
     found = wrapper(infer, iterable)
     seen: set[cst.Call] = set()
     while found is not None and found.how.gives == "elements" and found.call not in seen:
@@ -227,13 +229,13 @@ def is_numbered(infer: Inference, iterable: cst.BaseExpression) -> bool:
 
 
 def is_counting(infer: Inference, call: cst.Call) -> bool:
-    """Whether a call gives one number after the other."""
+    """Whether `call` gives one number after the other, as `range` does."""
     name = _callee(infer, call.func)
     return has(name, "counts-up") or bool(names_a_counting_bar(name.rpartition(".")[2]))
 
 
 def is_count(infer: Inference, binding: Binding) -> bool:
-    """Whether a loop binds a name to how far it has come: to a number of `range`, or to that of `enumerate`."""
+    """Whether `binding` gives its name the number of the iteration: a number of `range`, or that of `enumerate`."""
     if binding.kind not in ("for", "comprehension") or binding.value is None or binding.path is None:
         return False
     found = taken_part(infer, binding.value, binding.path)

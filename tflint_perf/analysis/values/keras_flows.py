@@ -63,7 +63,7 @@ class Makers:
         self._calls = calls
 
     def of(self, node: cst.BaseExpression) -> Iterator[cst.Call]:
-        """The calls of `ImageDataGenerator` in this file whose batches are taken from an expression."""
+        """The calls of `ImageDataGenerator` in this file that make the batches of `node`."""
         yield from self._of(node, (), 0)
 
     def _of(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> Iterator[cst.Call]:

@@ -48,7 +48,7 @@ class MadeKinds:
         self._weightless: dict[Class, bool] = {}
 
     def kind(self, call: cst.Call) -> Kind | None:
-        """The kind of what a call makes, if it is one of those."""
+        """The kind of object that `call` makes; None for what is no optimizer, layer or the like."""
         made = self._infer.value(call.func)
         name = builtin_or_qualified(self._infer, call.func)
         if made.kind == "class":
@@ -63,7 +63,7 @@ class MadeKinds:
         return kind if kind in _KINDS else None  # type: ignore[return-value]
 
     def is_stateless(self, call: cst.Call, kind: Kind) -> bool:
-        """Whether an object gives the same however often it was used before."""
+        """Whether the object that `call` makes gives the same result however often it was used before."""
         name = builtin_or_qualified(self._infer, call.func)
         last = name.rpartition(".")[2]
         if not name:
@@ -78,11 +78,13 @@ class MadeKinds:
         return False
 
     def makes_no_variable(self, call: cst.Call) -> bool:
-        """Whether a layer may be made while a function is traced: it makes neither weights nor a state of random numbers."""
+        """Whether the layer that `call` makes may be made while a function is traced: it makes neither weights nor a
+        state of random numbers."""
         return self.is_stateless(call, "layer") or last_name(call.func) == "Lambda"
 
     def has_weights(self, call: cst.Call) -> bool:
-        """Whether a layer learns something, as far as is known; older versions of Keras drop units, too, without a variable."""
+        """Whether the layer that `call` makes has weights to learn, as far as is known; older versions of Keras drop
+        units, too, without a variable."""
         name = last_name(call.func)
         made = self._infer.value(call.func)
         if made.kind == "class" and made.klass is None:
@@ -92,8 +94,8 @@ class MadeKinds:
         return not self.is_stateless(call, "layer") and not any(word in name for word in _WITHOUT_WEIGHTS)
 
     def _learns_nothing(self, klass: Class) -> bool:
-        """Whether a layer of this file has no weights: nothing that it does makes any, and its constructor calls nothing else
-        that might."""
+        """Whether a layer of the class `klass`, of this file, has no weights: nothing that it does makes any, and its
+        constructor calls nothing else that might."""
         known = self._weightless.get(klass)
         if known is None:
             self._weightless[klass] = (

@@ -148,7 +148,7 @@ CHANGING = frozenset({cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, c
 
 
 def places_changed(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """What a node changes in place: `x.y` in `x.y = 1`, `x` in `x[0] = 1` and in `x.append(1)`."""
+    """What `node` changes in place: `x.y` in `x.y = 1`, `x` in `x[0] = 1` and in `x.append(1)`."""
     match node:
         case cst.AssignTarget() | cst.AnnAssign() | cst.AugAssign() | cst.For() | cst.Del():
             yield from _places(node.target)

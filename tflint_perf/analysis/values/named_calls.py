@@ -35,8 +35,7 @@ _PAIRS_OF_ARRAYS = Value("tuple", items=(Value("tuple", items=(ARRAY, ARRAY)),) 
 
 
 def minimizes_loss(infer: Inference, call: cst.Call) -> bool:
-    """`optimizer.minimize(loss, variables)`: by an optimizer, or by what nobody knows but asks for a function of the loss
-    and the variables, as TensorFlow 2's optimizers alone do."""
+    """Whether `call` minimizes a loss: `optimizer.minimize(loss, variables)`."""
     loss = argument(call, 0, "loss")
     if callee_name(call) != "minimize" or not isinstance(call.func, cst.Attribute) or loss is None:
         return False
@@ -46,7 +45,7 @@ def minimizes_loss(infer: Inference, call: cst.Call) -> bool:
 
 
 def builtin_or_qualified(infer: Inference, function: cst.BaseExpression) -> str:
-    """The qualified name of what is called; the plain name for a builtin that the file does not redefine."""
+    """The qualified name of `function`; the plain name for a builtin that the file does not redefine."""
     name = infer.names.qualified(function)
     if not name and isinstance(function, cst.Name):
         if infer.names.lookup(function.value, infer.names.scope_of(function)) is None:

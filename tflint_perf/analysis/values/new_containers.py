@@ -38,7 +38,7 @@ class NewContainer:
 
 
 def new_container(infer: Inference, node: cst.BaseExpression | None) -> NewContainer | None:
-    """The container that an expression makes; None where it makes none, or gives one that something else may hold."""
+    """The container that `node` makes; None where it makes none, or gives one that something else may hold."""
     kind = node.__class__
     if kind in _DISPLAYS:
         return NewContainer(_DISPLAYS[kind], is_empty=not getattr(node, "elements", ()))
@@ -56,7 +56,7 @@ def new_container(infer: Inference, node: cst.BaseExpression | None) -> NewConta
 
 
 def made_by(infer: Inference, binding: Binding) -> NewContainer | None:
-    """The container that an assignment makes for a name or an attribute: `losses, accuracies = [], []`."""
+    """The container that `binding` makes: `losses, accuracies = [], []`."""
     if binding.kind != "assign" or binding.value is None:
         return None
     return new_container(infer, part_at(binding.value, binding.path))

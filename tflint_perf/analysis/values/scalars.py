@@ -29,7 +29,7 @@ class Scalars:
         return self._ask(node, (), 0)
 
     def may_be_scalar(self, node: cst.BaseExpression) -> bool:
-        """Whether a value is a scalar, or goes by the name of one (`loss`, `accuracy`) and nothing says otherwise."""
+        """Whether `node` is a scalar, or has the name of one (`loss`, `accuracy`) and nothing says otherwise."""
         known = self.is_scalar(node)
         if known is not None:
             return known
@@ -37,7 +37,7 @@ class Scalars:
 
     @remembered
     def _ask(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool | None:
-        """Whether the part of `node` that `path` leads to is a scalar."""
+        """Whether `node`, or the part of it that is asked for, is a scalar."""
         if depth > _DEEPEST:
             return None
         match node:

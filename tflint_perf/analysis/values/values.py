@@ -86,7 +86,7 @@ class Value:
 
     @property
     def alternatives(self) -> tuple[Value, ...]:
-        """The objects, functions or classes that it is one of; itself alone where it is not one of several."""
+        """The objects, functions or classes that a value may be; itself alone where it is not one of several."""
         return self.either or (self,)
 
     @property
@@ -135,7 +135,7 @@ def stream_from(origin: Origin, kind: Kind = "dataset") -> Value:
 
 
 def is_stream(value: Value) -> bool:
-    """Whether a value is a dataset, or an iterator of one that gives its elements as they are."""
+    """Whether a value is a dataset, or an iterator that gives a dataset's elements unchanged."""
     return value.kind == "dataset" or (
         value.kind == "iterator" and bool(value.pipelines) and value.element is None
     )

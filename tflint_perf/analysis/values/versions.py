@@ -24,7 +24,7 @@ class Versions:
         self._names = names
 
     def is_version_2(self) -> bool:
-        """Whether the file uses what is of version 2, and nothing that builds a graph for a session."""
+        """Whether the file uses APIs of TensorFlow 2, and none that builds graphs for sessions."""
         return any(map(self._mentions, named("version-2"))) and not self.builds_graphs()
 
     def is_version_1(self) -> bool:
@@ -37,14 +37,14 @@ class Versions:
         )
 
     def _is_sure(self, node: cst.CSTNode) -> bool:
-        """Whether nothing asks first, for the version for instance, whether to do what is done at `node`."""
+        """Whether nothing, such as a check of the version, decides whether `node` runs."""
         current: cst.CSTNode | None = node
         while current is not None and not isinstance(current, cst.If | cst.IfExp | cst.Try | cst.TryStar):
             current = self._walk.parents.get(current)
         return current is None
 
     def builds_graphs(self) -> bool:
-        """Whether the file uses what builds a graph for a session, or a module that is of version 1."""
+        """Whether the file uses an API that builds graphs for sessions, or a module of TensorFlow 1."""
         return self._imports(_MODULES_OF_VERSION_1) or any(map(self._mentions, named("builds-graphs")))
 
     def _mentions(self, name: str) -> bool:

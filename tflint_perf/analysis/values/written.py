@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def written_out(infer: Inference, node: cst.BaseExpression | None) -> tuple[cst.BaseExpression, ...] | None:
-    """The items of a sequence that is written out, in the order of the source (that of `sorted(…)` may be another); None for
-    what is none, has items by `*`, or gets more of them elsewhere in the file."""
+    """The items of `node`, a sequence that is written out, in the order of the source (that of `sorted(…)` may be
+    another); None for what is none, has items by `*`, or gets more of them elsewhere in the file."""
     seen: set[cst.CSTNode] = set()
     while node is not None and node not in seen:
         seen.add(node)
