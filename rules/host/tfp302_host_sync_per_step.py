@@ -106,7 +106,8 @@ class HostSyncPerStep(Rule):
                 yield Report(
                     model.own(Syncs).place_of(sync),
                     _message(model, sync, statement),
-                    partial(_show_seldom, statement=statement),
+                    partial(_show_seldom, statement=statement, sync=sync),
+                    as_measured=sync.fates != {"counted"},  # the experiment prints a loss
                 )
 
 
@@ -164,8 +165,12 @@ def _message(model: Model, sync: Sync, statement: cst.CSTNode) -> str:
     return f"{named} is copied to the host on each step, which waits for the device; {remedy}"
 
 
-def _show_seldom(edit: Editor, statement: cst.CSTNode) -> Repair | Refusal:
+def _show_seldom(edit: Editor, statement: cst.CSTNode, sync: Sync) -> Repair | Refusal:
     model = edit.model
+    if sync.fates == {"counted"}:
+        return Refusal(
+            "a number in Python has to begin where this one does, which may be a checkpoint", sync.node
+        )
     refusal = _does_more(edit, statement)
     if refusal is not None:
         return refusal

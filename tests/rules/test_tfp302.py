@@ -7,6 +7,7 @@ from textwrap import dedent
 import pytest
 
 from tests.rules.support import findings, fixed, flagged, notes
+from tflint_perf.catalogue import cost
 
 _HEAD = """\
 import logging
@@ -691,6 +692,22 @@ def test_the_message_names_the_counter_that_is_there() -> None:
         + "steps = 0\nfor x, y in dataset:\n    steps += 1\n    loss = train_step(x, y)\n    bar.set_postfix(loss=float(loss))\n",
     )
     assert "set it every 100 steps, under `if steps % 100 == 0:`" in finding.message
+
+
+def test_a_counter_is_told_without_the_cost_of_printing_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "cost_on_record", lambda code: "2× a step on CPU")
+    counts = "step.assign_add(1)\n    if step.numpy() % 100 == 0:\n        save(model)"
+    source = (
+        _HEAD
+        + f"step = tf.Variable(0, dtype=tf.int64)\nfor x, y in dataset:\n    train_step(x, y)\n    {counts}\n"
+    )
+    (finding,) = findings("TFP302", source)
+    assert finding.message == "`step` is read on each step to count; count the steps in a Python number"
+    assert finding.note is not None
+    assert finding.note.startswith("no fix: a number in Python has to begin where this one does, which may be a")
+    shown = _HEAD + "for step, (x, y) in enumerate(dataset):\n    print(train_step(x, y).numpy())\n"
+    (finding,) = findings("TFP302", shown)
+    assert finding.message.endswith("(2× a step on CPU)")
 
 
 PLACES = {
