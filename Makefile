@@ -41,8 +41,8 @@ help:
 	@echo 'make clean     remove what these made'
 
 demo: $(INSTALLED)
-	@echo '== tflint-perf --select ALL fixtures/*/slow.py'
-	@$(BIN)/tflint-perf check --isolated --select ALL fixtures/*/slow.py || test $$? -eq 1
+	@echo '== tflint-perf --select ALL --output-format concise fixtures/*/slow.py'
+	@$(BIN)/tflint-perf check --isolated --select ALL --output-format concise fixtures/*/slow.py || test $$? -eq 1
 	@echo
 	@echo '== tflint-perf --diff --unsafe-fixes fixtures/TFP101/slow.py'
 	@$(BIN)/tflint-perf check --isolated --select ALL --diff --unsafe-fixes fixtures/TFP101/slow.py || test $$? -eq 1

@@ -12,12 +12,12 @@ from xml.etree.ElementTree import Element, tostring
 
 from rules_table import finds, link_to, measured
 
-from tflint_perf.catalogue.evidence import Evidence, read_evidence
+from tflint_perf.catalogue.evidence import Evidence, all_evidence, read_evidence
 from tflint_perf.catalogue.measured import effect_of, runs_of
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
-from tflint_perf.catalogue.symptoms import SYMPTOMS, Symptom, causes_of, codes_of
+from tflint_perf.catalogue.symptoms import SYMPTOMS, Symptom, codes_of
 from tflint_perf.cli.pages import OnRecord, rule_markdown
-from tflint_perf.cli.rules_list import fixes_of
+from tflint_perf.cli.rules_list import fixes_of, ranked_causes
 from tflint_perf.config.selection import default_rules
 from tflint_perf.verify.beliefs import FOLDER, all_beliefs
 from tflint_perf.verify.chart import draw, draw_effect, heading_of
@@ -84,7 +84,7 @@ def _symptom(symptom: Symptom) -> Iterator[str]:
         "</div>",
         "",
     )
-    for cause in causes_of(symptom, rules):
+    for cause in ranked_causes(symptom, rules, all_evidence()):
         yield from (f"**{cause.why}**", "", '<div class="rules" markdown>', "")
         yield "| rule | finds | fix | measured |"
         yield "|---|---|---|---|"

@@ -79,7 +79,7 @@ def test_settings_are_keys_of_the_configuration() -> None:
     ("values", "message"),
     [
         ({"selekt": []}, "settings_of: unknown key `selekt` (did you mean `select`?)"),
-        ({"select": "TFP1"}, "settings_of: `select` must be list[rule]"),
+        ({"select": "TFP1"}, "settings_of: `select` must be a list of rules"),
         ({"select": ["nope"]}, "settings_of: unknown rule `nope`"),
         ({"baseline": "b.json"}, "settings_of: `baseline` only has a meaning for files"),
     ],

@@ -301,3 +301,16 @@ def test_a_closed_pipe_leaves_no_traceback() -> None:
         assert process.stdout and process.stderr
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+def test_no_line_of_a_rule_s_prose_is_wider_than_a_terminal(tflint_perf: CommandLine) -> None:
+    out = tflint_perf("rule", "--all").out
+    wide = [
+        line
+        for line in out.splitlines()
+        if len(line) > 120 and not line.startswith(("|", "    ")) and "](http" not in line
+    ]
+    assert wide == []
+    said = " ".join(rule.explanation for rule in catalogue().values() if rule.plugin is None)
+    words = [word for word in said.split() if not word.startswith(("#", "```"))]
+    assert set(words) <= set(out.split())

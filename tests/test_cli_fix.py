@@ -208,3 +208,13 @@ def test_a_fixed_file_is_found_clean(tflint_perf: CommandLine) -> None:
     tflint_perf("--fix", *SELECT, "train.py")
     assert tflint_perf(*SELECT, "train.py").out == "All checks passed!\n"
     assert script.read_text() == FIXED
+
+
+def test_a_diff_of_bold_fixes_has_the_unsafe_ones_unless_it_is_told_not_to(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("train.py", SLOW)
+    diff = ("--diff", "--bold-fixes", "--select=TFP406", "train.py")
+    assert "-        gc.collect()\n" in tflint_perf(*diff).out
+    assert tflint_perf(*diff, "--no-unsafe-fixes").out == ""
+    before = (tflint_perf.folder / "train.py").read_text()
+    assert tflint_perf("--fix", "--bold-fixes", "--select=TFP406", "train.py").code == 1
+    assert (tflint_perf.folder / "train.py").read_text() == before

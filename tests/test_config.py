@@ -55,19 +55,27 @@ def test_a_broken_pyproject_of_another_project_is_passed_over(tmp_path: Path) ->
             "[tool.tflint-perf]\n\nselct = []\n",
             r"pyproject.toml:3: unknown key `selct` \(did you mean `select`\?\)",
         ),
-        ("[tool.tflint-perf]\nfix = 1\n", r"pyproject.toml:2: `fix` must be bool, for example: fix = true"),
+        (
+            "[tool.tflint-perf]\nfix = 1\n",
+            r"pyproject.toml:2: `fix` must be true or false, for example: fix = true",
+        ),
         (
             "[tool.tflint-perf]\nselect = 'TFP1'\n",
-            r"pyproject.toml:2: `select` must be list\[rule\], for example",
+            r"pyproject.toml:2: `select` must be a list of rules, for example",
         ),
-        ("[tool.tflint-perf]\nexclude = [1]\n", r"pyproject.toml:2: `exclude` must be list\[str\]"),
+        ("[tool.tflint-perf]\nexclude = [1]\n", r"pyproject.toml:2: `exclude` must be a list of texts"),
         (
             "[tool.tflint-perf.per-file-ignores]\na = 'b'\n",
-            r"pyproject.toml:1: `per-file-ignores` must be dict",
+            r"pyproject.toml:1: `per-file-ignores` must be a table of patterns",
         ),
         (
             "[tool.tflint-perf]\noutput-format = 'jsn'\n",
-            r'pyproject.toml:2: `output-format` must be "full" \| ',
+            r"pyproject.toml:2: `output-format` must be one of full, ",
+        ),
+        (
+            "[tool.tflint-perf]\nselct = []\nfix = 1\nignroe = []\n",
+            r"pyproject.toml:2: unknown key `selct` .*; pyproject.toml:3: `fix` must be true or false, for example: fix = true; "
+            r"pyproject.toml:4: unknown key `ignroe` \(did you mean `ignore`\?\)",
         ),
         ("tool.tflint-perf = 1\n", r"pyproject.toml: `tool.tflint-perf` must be a table"),
         ("[tool.tflint-perf]\nselect = ['TFP999x']\n", r"pyproject.toml:2: unknown rule `TFP999x`"),
@@ -174,7 +182,7 @@ def test_keys_can_be_given_inline(tmp_path: Path) -> None:
         ("missing.toml", "--config: no such file: missing.toml"),
         ("fix", "--config: neither a file nor `key = value`: fix"),
         ("fxi = true", "--config: unknown key `fxi` .did you mean `fix`"),
-        ("fix = 'yes'", "--config: `fix` must be bool"),
+        ("fix = 'yes'", "--config: `fix` must be true or false"),
         ("extend = 'a.toml'", "--config: `extend` only has a meaning in a file"),
     ],
 )

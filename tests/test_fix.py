@@ -283,3 +283,21 @@ def test_an_encoding_that_cannot_say_it_stays_quiet(fix: Callable[..., Fixed]) -
     assert done.source is source
     assert done.problems == ()
     assert done.remaining[0].note == "no fix: `ascii` cannot write the fix"
+
+
+def test_an_import_that_two_fixes_add_at_different_places_is_added_once(fix: Callable[..., Fixed]) -> None:
+    imported = "import tensorflow as tf\n"
+
+    def rule(of: Source) -> Iterable[Finding]:
+        for old in ("a()", "b()"):
+            if "tf." + old not in of.text:
+                (found,) = finding(of, (old, f"tf.{old}"))
+                assert found.fix is not None
+                added = (
+                    () if imported in of.text else (insertion(of, {"a()": "x", "b()": "y"}[old], imported),)
+                )
+                yield replace(found, fix=replace(found.fix, edits=(*added, *found.fix.edits)))
+
+    done = fix("x = [0]\na()\ny = [0]\nb()\n", rule)
+    assert done.source.text == "import tensorflow as tf\nx = [0]\ntf.a()\ny = [0]\ntf.b()\n"
+    assert len(done.applied) == 2

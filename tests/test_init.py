@@ -40,7 +40,18 @@ NOTEBOOK = json.dumps(
 )
 HOOKS = ".pre-commit-config.yaml"
 PLAIN = {"extend-select": [], "ignore": []}
-MANY_SLOW = {f"train_{number}.py": SLOW for number in range(11)}
+PROGRAM = """\
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+state = np.zeros((1, 4))
+while True:
+    answer = model.predict(state)
+    state = environment.step(answer)
+    model.fit(state, answer)
+"""
+MANY_SLOW = {f"train_{number}.py": SLOW for number in range(6)}
 
 
 def settings(tflint_perf: CommandLine, name: str = "pyproject.toml") -> dict[str, Any]:
@@ -284,6 +295,26 @@ def test_where_nothing_is_found_nothing_is_to_be_fixed(tflint_perf: CommandLine)
     ran = init(tflint_perf, **{"train.py": CLEAN})
     assert "  findings    none\n" in ran.out
     assert commands(ran) == ["tflint-perf"]
+
+
+def test_what_is_about_programs_can_be_left_out_by_one_word(tflint_perf: CommandLine) -> None:
+    ran = init(tflint_perf, **{"train.py": PROGRAM, "again.py": PROGRAM})
+    assert commands(ran)[1:3] == ["tflint-perf rule TFP105", "tflint-perf rule TFP404"]
+    config = tflint_perf.folder / "tflint-perf.toml"
+    before, after = "ignore = []", 'ignore = ["missing-memory-growth"]'
+    assert (
+        f"TFP404 is about programs as a whole; if it is of no use here, `{after}` leaves it out." in ran.out
+    )
+    assert set(tflint_perf.found()) == {
+        f"{file}: {code}" for file in ("again.py", "train.py") for code in ("TFP105", "TFP404")
+    }
+    config.write_text(config.read_text().replace(f"\n{before}", f"\n{after}"))
+    assert set(tflint_perf.found()) == {"again.py: TFP105", "train.py: TFP105"}
+
+
+def test_where_no_program_is_found_nothing_is_said_of_programs(tflint_perf: CommandLine) -> None:
+    ran = init(tflint_perf, **{"train.py": SLOW})
+    assert "TFP404" not in ran.out
 
 
 def test_where_much_is_found_a_baseline_is_the_way_in(tflint_perf: CommandLine) -> None:

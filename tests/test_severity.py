@@ -145,7 +145,10 @@ def test_the_longest_selector_decides(tmp_path: Path) -> None:
             '[severity]\ninvalid-syntax = "info"\n',
             "tflint-perf.toml:1: `invalid-syntax` is always on, an error,",
         ),
-        ('[severity]\nTFP406 = "fatal"\n', 'tflint-perf.toml:1: `severity` must be dict[rule, "error" | '),
+        (
+            '[severity]\nTFP406 = "fatal"\n',
+            "tflint-perf.toml:1: `severity` must be a table of rules, with one of ",
+        ),
         ('fail-on = "never"\n', 'tflint-perf.toml:1: `fail-on` must be "error" | "warning" | "info"'),
     ],
 )

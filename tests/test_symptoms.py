@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, get_args
@@ -11,6 +11,7 @@ from typing import Any, get_args
 import pytest
 
 from tests.commandline import CommandLine
+from tflint_perf.catalogue.cost import figures_of
 from tflint_perf.catalogue.evidence import Evidence, read_evidence
 from tflint_perf.catalogue.measured import Run, Side, runs_of
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
@@ -19,10 +20,13 @@ from tflint_perf.catalogue.symptoms import (
     UNREACHED,
     Symptom,
     causes_of,
+    claims_it,
     codes_of,
     symptoms_like,
     symptoms_of,
 )
+from tflint_perf.cli.rules_list import ranked_causes
+from tflint_perf.config.selection import default_rules
 from tflint_perf.rule import Claim, Metric
 
 ROOT = Path(__file__).parent.parent
@@ -197,6 +201,7 @@ WORDS = {
     "slow": ["slow-steps"],
     "Why is training so slow?": ["slow-steps"],
     "slow first step": ["slow-first-step"],
+    "the first epoch takes forever": ["slow-first-step", "slow-steps"],
     "the first epoch takes minutes": ["slow-first-step"],
     "steps get slower": ["steps-get-slower"],
     "training slows down over time": ["steps-get-slower"],
@@ -256,6 +261,49 @@ def test_a_symptom_leads_to_its_rules_and_to_the_next_command(tflint_perf: Comma
     )
     assert command[0] == "tflint-perf"
     assert "train.py: TFP404" in tflint_perf.found(*command[1:])
+
+
+def ranked_under(name: str, why: str) -> Sequence[str]:
+    """The rules under a cause, as `rules --symptom` shows them with the evidence on file."""
+    (cause,) = (cause for cause in ranked_causes(BY_NAME[name], RULES, EVIDENCE) if cause.why == why)
+    return cause.codes
+
+
+def test_rules_that_are_on_come_first_and_the_dearest_on_top() -> None:
+    codes = ranked_under("slow-steps", "The step waits for its input.")
+    on = default_rules(RULES, EVIDENCE)
+    are_on = [code in on for code in codes]
+    assert are_on == sorted(are_on, reverse=True)
+    assert set(are_on) == {True, False}
+    costs = [max(cost.value for cost in figures_of(EVIDENCE[code])) for code in codes if code in on]
+    assert costs == sorted(costs, reverse=True)
+
+
+def test_what_claims_the_symptom_comes_before_what_costs_something_else() -> None:
+    codes = ranked_under(
+        "memory-grows", "Graphs, traces and models are made again and again, and TensorFlow keeps them."
+    )
+    claims = [claims_it(RULES[code], BY_NAME["memory-grows"]) for code in codes]
+    assert claims == sorted(claims, reverse=True)
+    assert set(claims) == {True, False}
+
+
+def test_the_command_shows_the_causes_and_rules_in_that_order(tflint_perf: CommandLine) -> None:
+    out = tflint_perf("rules", "--symptom", "memory leak").out
+    shown = [line.split()[0] for line in out.splitlines() if line.startswith("  TFP")]
+    assert shown == [
+        code for cause in ranked_causes(BY_NAME["memory-grows"], catalogue(), {}) for code in cause.codes
+    ]
+
+
+def test_a_cause_whose_rules_are_all_off_comes_last() -> None:
+    symptom = BY_NAME["out-of-memory"]
+    none_of_these = dict.fromkeys(symptom.causes[0].codes, ())
+    causes = ranked_causes(symptom, RULES, {**EVIDENCE, **none_of_these})
+    on = default_rules(RULES, {**EVIDENCE, **none_of_these})
+    are_on = [not on.isdisjoint(cause.codes) for cause in causes]
+    assert are_on == sorted(are_on, reverse=True)
+    assert {code for cause in causes for code in cause.codes} == set(codes_of(symptom, RULES))
 
 
 def test_words_of_two_symptoms_show_both(tflint_perf: CommandLine) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 # Names of rules share their words and their digits, and names of files their endings: less alike is another one.
 LIKE_A_RULE, LIKE_A_FILE = 0.72, 0.75
@@ -11,11 +11,11 @@ LIKE_A_RULE, LIKE_A_FILE = 0.72, 0.75
 class ConfigError(Exception):
     """A configuration or an argument that cannot be followed.
 
-    `where` is the file with its row, or the option, that it stands in.
+    `where` is the file with its row, or the option, that it stands in. `others` are more that stand beside it, each with its place.
     """
 
-    def __init__(self, message: str, where: str) -> None:
-        super().__init__(f"{where}: {message}")
+    def __init__(self, message: str, where: str, others: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__("; ".join(f"{at}: {what}" for what, at in ((message, where), *others)))
 
 
 def exclude(option: str, others: Mapping[str, bool]) -> None:

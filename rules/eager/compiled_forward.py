@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.python.syntax import has_stars, is_constant, is_name, last_name
+from tflint_perf.analysis.python.syntax import has_stars, is_name, last_name
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
 from tflint_perf.rule import Refusal, Repair
 
+from .own_function import Forward, own_function, rest_of
 from .split_step import first_parameter, split_forward
-
-_INPUTS = "inputs"
 
 
 def compile_prediction(edit: Editor, call: cst.Call) -> Repair | Refusal:
@@ -37,7 +36,8 @@ def _call_alone(
     model, function = edit.model, edit.model.function_at(call)
     if has_stars(call) or not call.args or call.args[0].keyword is not None:
         return Refusal("not all that the model is given can be seen here", call)
-    if not is_prediction and any(not is_constant(arg.value) for arg in call.args[1:]):
+    rest = ", training=False" if is_prediction else rest_of(edit, call)
+    if rest is None:
         return Refusal("the model is given more than its inputs", call.args[1].value)
     home = function.node if function is not None else edit.outermost_loop(call)
     if home is None or isinstance(home, cst.Lambda) or (function is not None and _is_made_anew(edit, call)):
@@ -52,34 +52,22 @@ def _call_alone(
         given = [called] if found[0] is function.scope else []
     elif function is not None and not (owner and f"{called}.".startswith(f"{owner}.")):
         return Refusal("the model is part of something else", called_node)
-    decorator, imports = edit.spell("function", home)
-    convert, more = edit.spell("convert_to_tensor", call)
+    own = own_function(edit, call, home, Forward(called_node, owner, bool(given), rest), name)
+    convert, imports = edit.spell("convert_to_tensor", call)
     inputs = call.args[0].value
     passed = edit.text(inputs)
     if model.value(inputs).kind not in ("tensor", "variable"):
         passed = f"{convert}({passed})"
-        imports = imports or more
-    fresh = edit.fresh_name(f"_{name}" if owner else name)
-    parameters = ", ".join([*([owner] if owner else []), *given, _INPUTS])
-    rest = "".join(f", {edit.text(arg).rstrip(', ')}" for arg in call.args[1:])
-    made = f"{{}}({', '.join([*given, passed])})"
-    if is_prediction:
-        rest = ", training=False"
-        made = _as_arrays(edit, call, made)
-    gap = "\n" if edit.indent(home) else "\n\n"
-    before = gap[edit.blank_lines_above(home) :]
-    text = (
-        f"{before}@{decorator}(reduce_retracing=True)\n"
-        f"def {fresh}({parameters}):\n"
-        f"{edit.one_indent(edit.indent(home))}return {called}({_INPUTS}{rest})\n{gap}"
-    )
-    target = f"{owner}.{fresh}" if owner else fresh
+    else:
+        imports = []
+    target = f"{owner}.{own.name}" if owner else own.name
+    made = f"{target}({', '.join([*given, passed])})"
     return Repair(
-        f"Call the model by a `@{decorator}` of its own",
+        f"Call the model by a `@{own.decorator}` of its own",
         [
-            *imports,
-            edit.insert_above(home, text),
-            edit.replace(call, made.format(target)),
+            *(own.imports or imports),
+            *own.edits,
+            edit.replace(call, _as_arrays(edit, call, made) if is_prediction else made),
         ],
         safe=False,
         may_change=TRACED,

@@ -28,10 +28,12 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
+from tflint_perf.finding import Edit
 from tflint_perf.rule import Refusal, Repair
 
 from .crossing import Crossings, deletes_only
 from .inlining import inline_what_hides
+from .own_function import Forward, OwnFunction, own_function, rest_of
 from .shapes import Shapes
 from .step_arguments import Arguments, Split, names_of_tapes
 
@@ -512,6 +514,9 @@ class _Step:
         home = function.node if function is not None else edit.outermost_loop(self._tape)
         if home is None:
             return Refusal("the step is in no loop and no function", self._tape)
+        alone = self._call_alone(arguments, home, name)
+        if alone is not None:
+            return self._repair(arguments, alone.decorator, [*alone.imports, *alone.edits], alone.name)
         decorator, imports = edit.spell("function", home)
         static = self._model.own(Shapes).asked_for(list(self._split.traced))
         if static is None:
@@ -531,6 +536,34 @@ class _Step:
             + (f"{new}return {returned}\n" if returned else "")
             + gap
         )
+        return self._repair(arguments, decorator, [*imports, edit.insert_above(home, function_text)], fresh)
+
+    def _call_alone(self, arguments: Arguments, home: cst.CSTNode, name: str) -> OwnFunction | None:
+        """The function for a step that does nothing but call a model: other calls of the model may share it."""
+        match self._statements:
+            case [
+                cst.Assign(
+                    targets=[cst.AssignTarget(target=cst.Name(answer))],
+                    value=cst.Call(args=[cst.Arg(value=cst.Name(given), keyword=None, star=""), *_]) as call,
+                ) as only
+            ]:
+                rest = rest_of(self._edit, call)
+            case _:
+                return None
+        if (
+            rest is None
+            or self._split.traced != [only]
+            or (arguments.parameters, arguments.returned) != ([given], [answer])
+            or arguments.renamed
+            or self._model.value(call.func).kind not in ("model", "layer", "unknown")
+            or "#" in self._edit.lines(only, only)
+        ):
+            return None
+        return own_function(self._edit, call, home, Forward(call.func, self._self, rest=rest), name)
+
+    def _repair(self, arguments: Arguments, decorator: str, inserted: Sequence[Edit], fresh: str) -> Repair:
+        """The fix that calls the function `fresh`, which is `inserted`, in the place of the step."""
+        edit, old = self._edit, self._edit.indent(self._statements[0])
         target = f"{', '.join(arguments.returned)} = " if arguments.returned else ""
         owner = f"{self._self}." if self._self else ""
         call = _call_of(f"{old}{target}{owner}{fresh}", arguments.passed, old)
@@ -543,9 +576,8 @@ class _Step:
         return Repair(
             f"Move what a device can do to a `@{decorator.partition('(')[0]}` of its own",
             [
-                *imports,
+                *inserted,
                 *arguments.imports,
-                edit.insert_above(home, function_text),
                 edit.edit(start, end, replacement),
             ],
             safe=False,

@@ -13,6 +13,7 @@ from tflint_perf.edit import Editor
 from tflint_perf.edit.behind import behind_counter
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
+from .progress_bars import counts_its_calls, remedy_on_bar
 from .syncs import Copying, Sync, Syncs
 
 _EVERY = 100
@@ -23,7 +24,7 @@ _LONG = 40
 _REMEDIES = {
     "counted": "count the steps in a Python number",
     "summed": "add it up on the device, in a `tf.keras.metrics.Mean`",
-    "shown": f"show it every {_EVERY} steps, under `if step % {_EVERY} == 0:`",
+    "shown": f"show it every {_EVERY} steps, under `if {{counter}} % {_EVERY} == 0:`",
     "glanced": "copy it only where it is used",
     "later": "read it once, after the loop",
     "drawn": "copy only what is looked at, or one batch while the next one is computed",
@@ -72,7 +73,8 @@ class HostSyncPerStep(Rule):
     epoch, in a loop of up to ten steps, or in one without training that the program goes through once beside it; values that decide what the program does, reach an environment, or are
     kept in a list or an attribute; code in `with tf.device("/cpu:0")`; elements of a dataset, shapes and strings, which are already on the host; and what comes
     after `train_on_batch` and the like, which have waited for the device. The fix
-    moves only statements that do nothing but show values.
+    moves only statements that do nothing but show values: it leaves a progress bar that counts its calls, `bar.update(1)`, as it
+    is. Such a bar can be given the value of a few steps ago, for which nobody has to wait any more.
 
     ## Sources
 
@@ -103,8 +105,9 @@ class HostSyncPerStep(Rule):
             if sync is not None:
                 yield Report(
                     model.own(Syncs).place_of(sync),
-                    _message(model, sync),
-                    partial(_show_seldom, statement=statement),
+                    _message(model, sync, statement),
+                    partial(_show_seldom, statement=statement, sync=sync),
+                    as_measured=sync.fates != {"counted"},  # the experiment prints a loss
                 )
 
 
@@ -149,18 +152,26 @@ def _is_of_keras(model: Model, method: cst.Attribute) -> bool:
     return model.given_models.is_method_of_keras(method) or (asked.kind == "model" and not own)
 
 
-def _message(model: Model, sync: Sync) -> str:
+def _message(model: Model, sync: Sync, statement: cst.CSTNode) -> str:
     name = model.module.code_for_node(sync.tensor)
     named = f"`{name}`" if len(name) <= _LONG and "\n" not in name else "a tensor"
     if sync.fates == {"counted"}:
         # True of a variable that is on the host already, too.
         return f"{named} is read on each step to count; {_REMEDIES['counted']}"
-    remedy = next(text for fate, text in _REMEDIES.items() if fate in sync.fates)
+    loop = model.own(Syncs).loop_of(statement)
+    counter = (model.counters.name(loop) if loop is not None else "") or "step"
+    remedy = next(text for fate, text in _REMEDIES.items() if fate in sync.fates).format(counter=counter)
+    if not sync.fates.isdisjoint({"shown", "drawn"}):
+        remedy = remedy_on_bar(model, sync.node, statement, _EVERY, counter) or remedy
     return f"{named} is copied to the host on each step, which waits for the device; {remedy}"
 
 
-def _show_seldom(edit: Editor, statement: cst.CSTNode) -> Repair | Refusal:
+def _show_seldom(edit: Editor, statement: cst.CSTNode, sync: Sync) -> Repair | Refusal:
     model = edit.model
+    if sync.fates == {"counted"}:
+        return Refusal(
+            "a number in Python has to begin where this one does, which may be a checkpoint", sync.node
+        )
     refusal = _does_more(edit, statement)
     if refusal is not None:
         return refusal
@@ -192,5 +203,7 @@ def _moves(edit: Editor, statement: cst.CSTNode) -> bool:
 
 def _does_more(edit: Editor, statement: cst.CSTNode) -> Refusal | None:
     """Why a statement has to run on each step: it does something besides showing values."""
+    if isinstance(statement, cst.Expr) and counts_its_calls(statement.value):
+        return Refusal("the progress bar counts how often this is called", statement)
     found = edit.model.own(Syncs).effect_besides_showing(statement)
     return Refusal("it does more than show values", found) if found is not None else None

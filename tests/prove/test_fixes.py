@@ -108,6 +108,15 @@ def test_bold_fixes_are_found_where_they_are_asked_for(finding: Finding) -> None
     assert "answer = model.predict_on_batch(state)" in made[1]
 
 
+def test_bold_fixes_of_one_model_share_a_function_and_each_can_be_made_alone(finding: Finding) -> None:
+    twice = PREDICTS.replace("(answer)", "(answer, model.predict(state + 1))")
+    found = finding({"bold-fixes": True}, train=twice)
+    first, second = (fix for fix in found.all if fix.code == "TFP105" and fix.bold)
+    for wanted, calls in ({first}, 1), ({second}, 1), ({first, second}, 2):
+        made = found.made(frozenset(wanted))["train.py"].decode()
+        assert (made.count("@tf.function"), made.count("run_model(tf.")) == (1, calls)
+
+
 def test_one_fix_can_be_made_without_the_others(finding: Finding) -> None:
     found = finding(train=TRAIN)
     made = found.made(of(found, "TFP406"))

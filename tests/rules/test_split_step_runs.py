@@ -119,6 +119,43 @@ for step in range(90):
 print(round(learner.loss, 4), np.round(learner.target.get_weights()[1], 4))
 """
 
+PREDICTIONS = """
+import random
+
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+class Agent:
+    def __init__(self):
+        self.memory = []
+        self.model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])
+        self.model.compile(loss="mse", optimizer=tf.keras.optimizers.SGD(0.1))
+
+    def act(self, state):
+        return int(np.argmax(self.model.predict(state, verbose=0)[0]))
+
+    def replay(self, size):
+        for state, action, after in random.sample(self.memory, size):
+            best = np.amax(self.model.predict(after, verbose=0)[0])
+            wanted = self.model.predict(state, verbose=0)
+            wanted[0][action] = action + 0.9 * best
+            self.model.train_on_batch(state, wanted)
+
+
+agent, rng = Agent(), np.random.default_rng(0)
+state = rng.normal(size=(1, 4))
+while len(agent.memory) < 30:
+    action, after = agent.act(state), rng.normal(size=(1, 4))
+    agent.memory.append((state, action, after))
+    state = after
+    if len(agent.memory) > 20:
+        agent.replay(4)
+print(np.round(agent.model.get_weights()[0], 4))
+"""
+
 BATCHES = """
 import numpy as np
 import tensorflow as tf
@@ -144,9 +181,19 @@ print(np.round(losses[-3:], 4))
 def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path) -> None:
     after = fixed("TFP107", fixed("TFP101", source, bold=True), bold=True)
     assert "@tf.function" in after
+    assert_prints_the_same(source, after, tmp_path)
+
+
+def test_calls_that_share_a_compiled_function_give_what_they_gave(tmp_path: Path) -> None:
+    after = fixed("TFP105", PREDICTIONS, bold=True)
+    assert (after.count("@tf.function"), after.count("self._run_model(")) == (1, 2)
+    assert_prints_the_same(PREDICTIONS, after, tmp_path)
+
+
+def assert_prints_the_same(before: str, after: str, folder: Path) -> None:
     printed = {}
-    for name, text in (("before", source), ("after", after)):
-        file = tmp_path / f"{name}.py"
+    for name, text in (("before", before), ("after", after)):
+        file = folder / f"{name}.py"
         file.write_text(text, encoding="utf-8")
         environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
         ran = subprocess.run(

@@ -7,6 +7,7 @@ from textwrap import dedent
 import pytest
 
 from tests.rules.support import findings, fixed, flagged, notes
+from tflint_perf.catalogue import cost
 
 _HEAD = """\
 import logging
@@ -540,9 +541,20 @@ FLAGGED = {
     "a logger": ('logging.info("loss %s", loss)', "show it"),
     "a logger of its own": ('logger.info("loss %s", loss.numpy())', "show it"),
     "standard output": ('sys.stdout.write(f"{loss}")', "show it"),
-    "a progress bar": ("bar.set_postfix(loss=loss.numpy())", "show it"),
-    "Keras's progress bar": ('progbar.add(1, values=[("loss", loss.numpy())])', "show it"),
-    "a progress bar's dict": ('bar.set_postfix({"loss": float(loss)})', "show it"),
+    "a progress bar": ("bar.set_postfix(loss=loss.numpy())", "set it every 100 steps"),
+    "Keras's progress bar": (
+        'progbar.add(1, values=[("loss", loss.numpy())])',
+        "`progbar.add` counts its calls, so keep them",
+    ),
+    "Keras's progress bar that is told the step": (
+        'progbar.update(step, [("loss", loss.numpy())])',
+        "set it every 100 steps",
+    ),
+    "a progress bar that counts its calls": (
+        'prog_bar.update("loss {:.3f}".format(loss.numpy()))',
+        "give it a new value every 100 steps, or that of a few steps ago",
+    ),
+    "a progress bar's dict": ('bar.set_postfix({"loss": float(loss)})', "set it"),
     "a summary of a host value": ('tf.summary.scalar("loss", loss.numpy(), step=1)', "show it"),
     "TensorFlow's print of a string": ('tf.print("loss %.3f" % loss)', "show it"),
     "a name in between": ("value = loss.numpy()\n    print(value)", "show it"),
@@ -564,7 +576,7 @@ FLAGGED = {
         "left = int(loss[0])\n    cv2.rectangle(picture, (left, 1), (9, 9), 2)",
         "copy only",
     ),
-    "the text of a progress bar": ('bar.postfix["loss"] = f"{loss:.3f}"', "show it"),
+    "the text of a progress bar": ('bar.postfix["loss"] = f"{loss:.3f}"', "set it every"),
     "a mean over a batch, shown behind a counter": (
         "right = tf.keras.metrics.binary_accuracy(y, loss)\n"
         "    right = np.sum(right.numpy()) / len(right.numpy())\n"
@@ -589,7 +601,7 @@ FLAGGED = {
     "the mean of a list of tensors": ("losses.append(loss)\n    print(np.mean(losses[-100:]))", "show it"),
     "a mean by Python": ("losses.append(loss)\n    print(sum(losses) / len(losses))", "show it"),
     "a dict of tensors": ('logs = {"step": step, "loss": loss}\n    print(logs["loss"])', "show it"),
-    "a dict of tensors in a progress bar": ('bar.set_postfix({"loss": loss, "step": step})', "show it"),
+    "a dict of tensors in a progress bar": ('bar.set_postfix({"loss": loss, "step": step})', "set it"),
     "a running mean": ("mean = (mean * step + loss) / (step + 1)\n    print(f'{mean:.3f}')", "show it"),
     "running means in a dict": (
         "for key, value in zip(means, [loss]):\n        means[key] = (means[key] * step + value) / (step + 1)\n"
@@ -671,6 +683,33 @@ def test_it_flags_once_a_statement(statements: str, remedy: str) -> None:
     )
     (finding,) = findings("TFP302", source)
     assert remedy in finding.message
+
+
+def test_the_message_names_the_counter_that_is_there() -> None:
+    (finding,) = findings(
+        "TFP302",
+        _HEAD
+        + "steps = 0\nfor x, y in dataset:\n    steps += 1\n    loss = train_step(x, y)\n    bar.set_postfix(loss=float(loss))\n",
+    )
+    assert "set it every 100 steps, under `if steps % 100 == 0:`" in finding.message
+
+
+def test_a_counter_is_told_without_the_cost_of_printing_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "cost_on_record", lambda code: "2× a step on CPU")
+    counts = "step.assign_add(1)\n    if step.numpy() % 100 == 0:\n        save(model)"
+    source = (
+        _HEAD
+        + f"step = tf.Variable(0, dtype=tf.int64)\nfor x, y in dataset:\n    train_step(x, y)\n    {counts}\n"
+    )
+    (finding,) = findings("TFP302", source)
+    assert finding.message == "`step` is read on each step to count; count the steps in a Python number"
+    assert finding.note is not None
+    assert finding.note.startswith(
+        "no fix: a number in Python has to begin where this one does, which may be a"
+    )
+    shown = _HEAD + "for step, (x, y) in enumerate(dataset):\n    print(train_step(x, y).numpy())\n"
+    (finding,) = findings("TFP302", shown)
+    assert finding.message.endswith("(2× a step on CPU)")
 
 
 PLACES = {
@@ -1250,6 +1289,19 @@ def test_it_flags_in(source: str, rows: list[int]) -> None:
 
 
 FIXES = {
+    "a loop whose targets stand in parentheses": (
+        """
+        for (x, y) in dataset:
+            loss = train_step(x, y)
+            print(loss.numpy())
+        """,
+        """
+        for step, (x, y) in enumerate(dataset):
+            loss = train_step(x, y)
+            if step % 100 == 0:
+                print(loss.numpy())
+        """,
+    ),
     "a counter of the loop": (
         """
         for i, (x, y) in enumerate(dataset):
@@ -1345,6 +1397,10 @@ REFUSALS = {
     "a statement that trains": ("print(train_step(x, y).numpy())", "it does more than show values"),
     "a statement that assigns": ("value = loss.numpy()\n    print(value)", "it does more than show values"),
     "a sum": ("total += loss.numpy()", "it does more than show values"),
+    "a progress bar that counts its calls": (
+        'bar.update(f"{loss.numpy():.3f}")',
+        "the progress bar counts how often this is called",
+    ),
     "a shared line": ("n = 1; print(loss)", "it shares its line with other statements"),
     "a string of several lines": (
         'print(f"""loss\n{loss}""")',

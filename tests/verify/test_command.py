@@ -18,6 +18,7 @@ import pytest
 
 from tests.commandline import CommandLine
 from tests.verify.support import FAKE_TENSORFLOW, fake_tensorflow, script
+from tflint_perf.cli import needs
 from tflint_perf.verify import by_size, session
 from tflint_perf.verify.experiment import Experiment
 from tflint_perf.verify.machine import Machine, pieces_of_work
@@ -343,7 +344,7 @@ def test_without_tensorflow_there_is_one_line(
     tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[str]
 ) -> None:
     find = importlib.util.find_spec
-    monkeypatch.setattr(session, "find_spec", lambda name: None if name == "tensorflow" else find(name))
+    monkeypatch.setattr(needs, "find_spec", lambda name: None if name == "tensorflow" else find(name))
     ran = tflint_perf("verify", "TFP406", *arguments)
     assert (ran.code, ran.out) == (2, "")
     (line,) = ran.err.splitlines()
@@ -359,7 +360,39 @@ def test_without_all_that_verifying_needs_there_is_one_line() -> None:
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr == (
         "tflint-perf: verify: not installed: tensorflow, psutil, rich, scipy; "
-        "`pip install 'tflint-perf[verify]'` brings all that is needed\n"
+        "`pip install 'tflint-perf[verify]'` brings all that is needed, or name the Python that has TensorFlow with --python\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a Python that is a shell script")
+@pytest.mark.usefixtures("fixtures")
+def test_the_scripts_run_in_the_python_that_is_named(
+    tflint_perf: CommandLine, tensorflow: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TensorFlow is there alone, and the package of this name that lies there is not taken."""
+    monkeypatch.delenv("PYTHONPATH")
+    (tensorflow / "tflint_perf").mkdir()
+    (tensorflow / "tflint_perf" / "__init__.py").write_text("raise SystemExit('another version')\n")
+    python = tflint_perf.write(
+        "bin/python", f'#!/bin/sh\nPYTHONPATH={tensorflow} exec {sys.executable} "$@"\n'
+    )
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path != str(tensorflow)])
+    ran = tflint_perf("verify", "TFP406", "--quick", "--device", "cpu", "--python", "bin/python")
+    assert (ran.code, ran.err) == (0, "")
+    assert "agrees: 1; CPU" in ran.out
+    assert "TensorFlow 9.8.7" in ran.out
+
+
+def test_a_python_without_what_the_scripts_need_is_told_before_anything_runs(
+    tflint_perf: CommandLine,
+) -> None:
+    python = tflint_perf.write("python", '#!/bin/sh\necho \'[[3, 12], ["tensorflow", "psutil"]]\'\n')
+    python.chmod(0o755)
+    ran = tflint_perf("verify", "TFP406", "--python", str(python))
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        f"tflint-perf: verify: TensorFlow is not installed for {python}; psutil is not installed for {python}\n"
     )
 
 

@@ -95,7 +95,12 @@ def costs_said(code: str, message: str) -> list[Cost]:
     cost = cost_on_record(code)
     if cost is None or not (message.endswith(f" ({cost})") or f" ({cost}; " in message):
         return []
-    return list(map(_figure, _newest(all_evidence().get(code, ()))))
+    return figures_of(all_evidence().get(code, ()))
+
+
+def figures_of(evidence: Sequence[Evidence]) -> list[Cost]:
+    """The figures of the newest record of each kind of device."""
+    return list(map(_figure, _newest(evidence)))
 
 
 def _figure(evidence: Evidence) -> Cost:

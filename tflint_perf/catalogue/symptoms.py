@@ -64,7 +64,7 @@ def causes_of(symptom: Symptom, rules: Mapping[str, RuleInfo]) -> Sequence[Cause
     """Why it may come to this, each with the rules that are there; last those that only their claim leads here."""
     named = [Cause(cause.why, tuple(filter(rules.__contains__, cause.codes))) for cause in symptom.causes]
     sorted_in = {code for cause in named for code in cause.codes} | UNREACHED.keys()
-    claimed = (code for code, rule in rules.items() if _claimed(rule) in symptom.claims)
+    claimed = (code for code, rule in rules.items() if claims_it(rule, symptom))
     more = Cause("More that costs this.", tuple(code for code in claimed if code not in sorted_in))
     return [cause for cause in (*named, more) if cause.codes]
 
@@ -80,7 +80,8 @@ def symptoms_of(code: str, rules: Mapping[str, RuleInfo]) -> Sequence[Symptom]:
 
 
 def symptoms_like(words: str) -> Sequence[Symptom]:
-    """The symptoms that somebody means by these words, the likeliest alone or several alike; none for unknown words.
+    """The symptoms that somebody means by these words, the likeliest alone or several alike, the narrower first; none for
+    unknown words.
 
     A name or a title means its symptom. Else what counts is the phrase of most words that are all among the given ones,
     whatever their order, their endings and what stands between them; a mistyped word counts as the nearest one known.
@@ -92,7 +93,13 @@ def symptoms_like(words: str) -> Sequence[Symptom]:
     given = _known(_stems(words))
     scores = {symptom.name: _score(symptom, given) for symptom in SYMPTOMS}
     best = max(scores.values())
-    return [symptom for symptom in SYMPTOMS if best and scores[symptom.name] == best]
+    alike = [symptom for symptom in SYMPTOMS if best and scores[symptom.name] == best]
+    return sorted(alike, key=lambda symptom: sum(len(cause.codes) for cause in symptom.causes))
+
+
+def claims_it(rule: RuleInfo, symptom: Symptom) -> bool:
+    """Whether what a rule claims to cost is what somebody sees of a symptom."""
+    return _claimed(rule) in symptom.claims
 
 
 def _claimed(rule: RuleInfo) -> str:

@@ -72,7 +72,10 @@ _GROUPS: dict[str, tuple[Callable[[Any], Any], ...]] = {
     "Fixes": (
         _switch("fix", "Apply safe fixes."),
         _switch("unsafe-fixes", "Apply unsafe fixes, too; without --fix, show them as fixable."),
-        _switch("bold-fixes", "Also show in --diff the fixes that only a run can judge; `prove` tries them."),
+        _switch(
+            "bold-fixes",
+            "Also show in --diff the fixes that only a run can judge, and the unsafe ones; `prove` tries them.",
+        ),
         comma_list("--fixable", "RULES", "Apply only the fixes of these rules."),
         comma_list("--unfixable", "RULES", "Apply no fixes of these rules."),
         click.option(
@@ -265,6 +268,8 @@ def keys_given(options: dict[str, Any]) -> dict[str, Any]:
         "respect-gitignore",
     ):
         values[key] = options[key.replace("-", "_")]
+    if options["diff"] and options["bold_fixes"] and options["unsafe_fixes"] is None:
+        values["unsafe-fixes"] = True  # as for `prove`
     values["include-tests"] = options["include_tests"]
     values["project-root"] = options["project_root"]
     values["output-format"] = options["output_format"]

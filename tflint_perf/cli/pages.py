@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,9 @@ _EVIDENCE = (
     "verdict",
 )
 _NOTHING = "-"
+_WIDTH = 120
+# What goes on with no line above it.
+_NEW = re.compile(r"\s*(?:$|- |\||#|```)")
 
 # All the evidence on record, by code: whether a rule is on depends on whether there is any.
 OnRecord = Mapping[str, Sequence[Evidence]]
@@ -94,7 +98,7 @@ def rule_markdown(rule: RuleInfo, on_record: OnRecord) -> Iterator[str]:
 def rule_text(rule: RuleInfo, on_record: OnRecord, style: Style) -> Iterator[str]:
     """The same for a terminal: headings underlined, code set in."""
     in_code = False
-    for line in "\n".join(rule_markdown(rule, on_record)).split("\n"):
+    for line in _no_wider("\n".join(rule_markdown(rule, on_record)).split("\n")):
         if line.startswith("```"):
             in_code = not in_code
         elif in_code:
@@ -104,6 +108,28 @@ def rule_text(rule: RuleInfo, on_record: OnRecord, style: Style) -> Iterator[str
             yield style.frame(("=" if heading[1] == "#" else "-") * len(heading[2]))
         else:
             yield line
+
+
+def _no_wider(lines: Iterable[str]) -> Iterator[str]:
+    """Lines of prose that are too wide for a terminal broken, and their rest put before the line that goes on with it."""
+    rest, in_code = "", False
+    for line in lines:
+        if rest and _NEW.match(line) is None and not rest.endswith("."):
+            line = f"{rest} {line.strip()}"
+        elif rest:
+            yield rest
+        rest = ""
+        in_code ^= line.startswith("```")
+        if in_code or len(line) <= _WIDTH or line.startswith("|"):
+            yield line
+            continue
+        indent = " " * (len(line) - len(line.lstrip(" -")))
+        *whole, rest = textwrap.wrap(
+            line, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        yield from whole
+    if rest:
+        yield rest
 
 
 def _is_default(rule: RuleInfo, on_record: OnRecord) -> bool:

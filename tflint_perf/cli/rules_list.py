@@ -6,9 +6,17 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tflint_perf.catalogue.cost import cost_of
+from tflint_perf.catalogue.cost import cost_of, figures_of
 from tflint_perf.catalogue.rules import RuleInfo
-from tflint_perf.catalogue.symptoms import SYMPTOMS, Symptom, causes_of, codes_of, symptoms_of
+from tflint_perf.catalogue.symptoms import (
+    SYMPTOMS,
+    Cause,
+    Symptom,
+    causes_of,
+    claims_it,
+    codes_of,
+    symptoms_of,
+)
 from tflint_perf.cli.pages import OnRecord, status
 from tflint_perf.config.selection import default_rules
 from tflint_perf.report.style import Style
@@ -54,7 +62,7 @@ def symptom_text(symptom: Symptom, rules: Rules, on_record: OnRecord, style: Sty
     yield style.strong(symptom.title)
     yield style.frame("=" * len(symptom.title))
     yield from textwrap.wrap(symptom.says, _WIDTH)
-    causes = causes_of(symptom, rules)
+    causes = ranked_causes(symptom, rules, on_record)
     lines = iter(_table(_rows((rules[code] for cause in causes for code in cause.codes), on_record), style))
     for cause in causes:
         yield ""
@@ -66,6 +74,29 @@ def symptom_text(symptom: Symptom, rules: Rules, on_record: OnRecord, style: Sty
             yield f"See also: {other.name} ({other.title})"
     yield "Look for them in your code:"
     yield f"  tflint-perf --select {','.join(sorted(codes_of(symptom, rules)))}"
+
+
+def ranked_causes(symptom: Symptom, rules: Rules, on_record: OnRecord) -> list[Cause]:
+    """The causes of a symptom, those at the end of whose rules none is on by default; the rules of each by their rank.
+
+    First those that are on and whose cost is confirmed, of these the ones that claim what the symptom shows, and the
+    larger cost before the smaller.
+    """
+    on = default_rules(rules, on_record)
+
+    def rank(code: str) -> tuple[bool, bool, bool, float]:
+        confirmed = [
+            cost.value for cost in figures_of(on_record.get(code, ())) if cost.verdict == "confirmed"
+        ]
+        return (
+            code not in on,
+            not confirmed,
+            not claims_it(rules[code], symptom),
+            -max(confirmed, default=0.0),
+        )
+
+    causes = [Cause(cause.why, tuple(sorted(cause.codes, key=rank))) for cause in causes_of(symptom, rules)]
+    return sorted(causes, key=lambda cause: on.isdisjoint(cause.codes))
 
 
 def rule_row(rule: RuleInfo, rules: Rules, on_record: OnRecord) -> dict[str, Any]:

@@ -87,6 +87,26 @@ class Key:
             case _:
                 return self.type
 
+    def in_words(self) -> str:
+        """What a value has to be, for those who gave another."""
+        match self.type:
+            case "bool":
+                return "true or false"
+            case "str":
+                return "a text in quotes"
+            case "list[str]":
+                return "a list of texts"
+            case "list[rule]":
+                return "a list of rules"
+            case "dict[str, list[rule]]":
+                return "a table of patterns, with a list of rules for each"
+            case "dict[rule, severity]":
+                return f"a table of rules, with one of {', '.join(SEVERITIES)} for each"
+            case "format":
+                return f"one of {', '.join(FORMATS)}"
+            case "fail on":
+                return f'{_either(SEVERITIES)} | "<number>x", or several with commas'
+
 
 def _either(names: tuple[str, ...]) -> str:
     return " | ".join(f'"{name}"' for name in names)

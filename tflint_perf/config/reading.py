@@ -102,14 +102,27 @@ def parse_inline(text: str, folder: Path) -> Values:
 
 
 def check(table: Mapping[str, Any], rows: Mapping[str, int], place: Callable[[int | None], str]) -> None:
-    """Check keys and types; `place` makes the place of a message from a row or None."""
-    for name, value in table.items():
-        where = place(rows.get(name))
-        key = KEYS.get(name)
-        if key is None:
-            raise ConfigError(f"unknown key `{name}`{nearest(name, KEYS)}", where)
-        if not _has_type(value, key):
-            raise ConfigError(f"`{name}` must be {key.type_name()}, for example: {key.example}", where)
+    """Check keys and types; `place` makes the place of a message from a row or None.
+
+    Raises:
+        ConfigError: it tells all mistakes.
+    """
+    faults = [
+        (fault, place(rows.get(name))) for name, value in table.items() if (fault := _fault(name, value))
+    ]
+    if faults:
+        first, *others = faults
+        raise ConfigError(*first, others)
+
+
+def _fault(name: str, value: object) -> str:
+    """What is wrong with a key or its value; "" where nothing is."""
+    key = KEYS.get(name)
+    if key is None:
+        return f"unknown key `{name}`{nearest(name, KEYS)}"
+    if not _has_type(value, key):
+        return f"`{name}` must be {key.in_words()}, for example: {key.example}"
+    return ""
 
 
 def _has_type(value: object, key: Key) -> bool:

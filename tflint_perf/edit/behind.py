@@ -68,10 +68,11 @@ def _counter(edit: Editor, loop: Loop) -> tuple[str, list[Edit]]:
     if not isinstance(node, cst.For) or node.asynchronous is not None:
         return "", []
     name = next((wanted for wanted in _COUNTERS if not edit.model.names.is_used(wanted)), "")
-    target = edit.text(node.target)
+    start, end = edit.outer_span(node.target)
+    target = edit.whole_text[start:end]
     if isinstance(node.target, cst.Tuple) and not node.target.lpar:
         target = f"({target})"
     return name, [
-        edit.replace(node.target, f"{name}, {target}"),
+        edit.edit(start, end, f"{name}, {target}"),
         *edit.wrap(node.iter, "enumerate(", ")"),
     ] if name else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 from functools import cached_property
 from itertools import groupby
 
@@ -31,6 +31,8 @@ class Editor:
         self._given: set[str] = set()
         self._given_for: dict[tuple[str, cst.CSTNode], str] = {}
         self._numbers: dict[str, int] = {}
+        # What fixes put into the file for each other to use, by what makes two of them the same.
+        self.shared: dict[Hashable, object] = {}
 
     # Asking
 

@@ -33,8 +33,8 @@ def init(folder: Path, diff: bool) -> int:
     """
     target = target_in(folder)
     project = look(folder, configure([], folder.resolve(), catalogue()).settings)
-    linted = _lint(folder, settings_of(project, 0), keep=not diff)
-    lines = settings_of(project, len(linted.findings), target.above)
+    linted = _lint(folder, settings_of(project), keep=not diff)
+    lines = settings_of(project, linted.findings, target.above)
     new = target.with_settings(lines)
     style = style_for(sys.stdout)
     for failure in linted.failures:

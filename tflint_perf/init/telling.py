@@ -11,7 +11,7 @@ from tflint_perf.config.reading import PYPROJECT
 from tflint_perf.finding import Finding
 from tflint_perf.init.looking import BASELINE, HOOKS, Files, Project
 from tflint_perf.init.versions import Named
-from tflint_perf.init.writing import MANY, TABLE, Target
+from tflint_perf.init.writing import MANY, TABLE, Target, about_programs
 from tflint_perf.lint.applicability import Applicability
 from tflint_perf.records import dataclass
 from tflint_perf.report.style import Style
@@ -125,6 +125,11 @@ def _steps(linted: Linted, many: bool, target: Target) -> Iterator[tuple[str, st
     if linted.findings:
         code = _ordered(Counter(finding.code for finding in linted.findings))[0][0]
         yield f"tflint-perf rule {code}", "what a rule finds, why it matters, what it costs"
+        for other in about_programs(linted.findings).keys() - {code}:
+            yield (
+                f"tflint-perf rule {other}",
+                "about programs as a whole; in `ignore`, if it is of no use here",
+            )
     if linted.fixable == "safe":
         yield "tflint-perf --diff", "what --fix would change"
     elif linted.fixable == "unsafe":

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tflint_perf.catalogue.rules import of_programs
 from tflint_perf.config.files import reason
 from tflint_perf.config.patterns import literal
 from tflint_perf.config.reading import OWN_FILE, PYPROJECT, is_file, nearest_config, toml_of
+from tflint_perf.finding import Finding
 from tflint_perf.init.looking import BASELINE, Project
 from tflint_perf.problems import ConfigError
 from tflint_perf.project.roots import is_root
@@ -17,7 +19,7 @@ from tflint_perf.records import dataclass
 
 TABLE = "[tool.tflint-perf]"
 # With more findings than these, people begin with what is new.
-MANY = 20
+MANY = 10
 # The oldest release of TensorFlow that has all that fixes write; `reduce_retracing` came last.
 FIXES_ARE_FOR = (2, 9)
 
@@ -88,18 +90,25 @@ def target_in(folder: Path) -> Target:
     return Target(path, old, above)
 
 
-def settings_of(project: Project, findings: int, above: str | None = None) -> str:
-    """The settings, each below a comment that says what it is for."""
+def settings_of(project: Project, findings: Sequence[Finding] = (), above: str | None = None) -> str:
+    """The settings, each below a comment that says what it is for; `findings` are what there is without them."""
     return "\n".join(_settings(project, findings, above)) + "\n"
 
 
-def _settings(project: Project, findings: int, above: str | None) -> Iterator[str]:
+def about_programs(findings: Sequence[Finding]) -> dict[str, str]:
+    """The rules among those that found something whose findings are about programs and no step: names by code."""
+    return {finding.code: finding.name for finding in findings if finding.code in of_programs()}
+
+
+def _settings(project: Project, findings: Sequence[Finding], above: str | None) -> Iterator[str]:
     if above is not None:
         yield "# Start from the configuration above this folder."
         yield f"extend = {_toml(above)}"
     yield "# Rules in addition to the default ones, and rules to leave out: codes, code prefixes, names."
     yield "# `tflint-perf rule --all` explains them."
     yield "extend-select = []"
+    for code, name in about_programs(findings).items():
+        yield f"# {code} is about programs as a whole; if it is of no use here, `ignore = {_toml([name])}` leaves it out."
     yield "ignore = []"
     if project.vendored:
         yield "# Other people's code."
@@ -121,7 +130,7 @@ def _settings(project: Project, findings: int, above: str | None) -> Iterator[st
     if project.has_baseline:
         yield "# The findings of the time when --write-baseline was run; only new ones are shown."
         yield f"baseline = {_toml(BASELINE)}"
-    elif findings > MANY:
+    elif len(findings) > MANY:
         yield "# Once --write-baseline has written this file, only new findings are shown."
         yield f"# baseline = {_toml(BASELINE)}"
 

@@ -166,20 +166,29 @@ def _apart(findings: Iterable[Finding]) -> list[Finding]:
     """The findings, first come first served, whose fixes don't overlap; those that yield to others come last.
 
     Fixes may share what they insert, the same import for instance: it is made once. Two that take the same code out
-    mean to put it somewhere else each.
+    mean to put it somewhere else each. One that adds an import which another adds at another place waits until it sees it.
     """
     chosen: list[Finding] = []
     made: set[Edit] = set()
+    imported: set[str] = set()
     spans: list[_Span] = []  # of what is made, in order and apart
     for finding in _in_turn(list(findings)):
         edits = _edits(finding)
         new = [edit for edit in edits if edit not in made or edit.start != edit.end]
-        if edits and not any(_overlaps(edit, spans) for edit in new):
+        added = {line for edit in new for line in _imports(edit)}
+        if edits and not (added & imported or any(_overlaps(edit, spans) for edit in new)):
             chosen.append(finding)
             made.update(new)
+            imported |= added
             for edit in new:
                 insort(spans, _span(edit))
     return chosen
+
+
+def _imports(edit: Edit) -> list[str]:
+    """The imports for the whole file among the lines that an edit inserts."""
+    inserted = edit.content.splitlines() if edit.start == edit.end else []
+    return [line for line in inserted if line.startswith(("import ", "from "))]
 
 
 def _in_turn(findings: list[Finding]) -> list[Finding]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tflint_perf.cli.clean import cache_folder
+from tflint_perf.cli.needs import FOR_FIGURES, refuse_what_is_missing
 from tflint_perf.cli.options import cores
 from tflint_perf.cli.run import say
 from tflint_perf.config.discover import discover
@@ -22,7 +23,6 @@ from tflint_perf.errors import SourceError
 from tflint_perf.measured.record import Line, Record, Spot
 from tflint_perf.observed.blocks import Blocks
 from tflint_perf.observed.formats import FOR_PROGRAMS, Format, render
-from tflint_perf.observed.needs import FOR_FIGURES, refuse_what_is_missing
 from tflint_perf.observed.process import NotWatchedError, watch
 from tflint_perf.observed.request import Request
 from tflint_perf.observed.seen import seen_in_a_run

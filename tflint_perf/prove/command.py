@@ -105,7 +105,8 @@ def prove(**options: Any) -> int:
         raise click.UsageError("name a program: `tflint-perf prove train.py`")
     keys = {key: options.pop(key.replace("-", "_")) for key in _KEYS}
     keys["bold-fixes"] = options.pop("bold_fixes")
-    keys["unsafe-fixes"] = options.pop("unsafe_fixes") or keys["bold-fixes"]
+    unsafe = options.pop("unsafe_fixes")
+    keys["unsafe-fixes"] = (keys["bold-fixes"] or None) if unsafe is None else unsafe
     given = {key: value for key, value in keys.items() if value is not None}
     configs = configs_of(options.pop("configs"), options.pop("isolated"), given)
     return run(Request(**options, program=program, jobs=cores()), configs)

@@ -10,6 +10,7 @@ import ast
 import faulthandler
 import json
 import os
+import platform
 import sys
 import tempfile
 import traceback
@@ -91,7 +92,11 @@ def describe() -> dict[str, Any]:
     ]
     driver, memory = _gpu_facts() if gpus else (None, 0)
     return {
-        "versions": {"tensorflow": str(tensorflow.__version__), "keras": _version("keras")},
+        "versions": {
+            "tensorflow": str(tensorflow.__version__),
+            "keras": _version("keras"),
+            "python": platform.python_version(),
+        },
         "gpus": names,
         "driver": driver,
         "gpu_memory": memory,

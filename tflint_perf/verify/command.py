@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, get_args
 
@@ -48,6 +49,12 @@ def _claim(metric: str | None, least: float | None, tolerance: float | None) -> 
     default=300,
     show_default=True,
     help="Give up a run after this many seconds.",
+)
+@click.option(
+    "--python",
+    default=sys.executable,
+    metavar="FILE",
+    help="The Python to run the scripts with.  [default: this one]",
 )
 @click.option(
     "--quick", is_flag=True, help="One pair, a few steps: do the scripts run, and do the losses agree?"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import platform
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,14 +26,14 @@ class Place:
     versions: dict[str, str]
 
 
-def find_place(wanted: DeviceKind | None) -> Place:
-    """The device that experiments will run on: the GPU if there is one, unless another is wanted.
+def find_place(wanted: DeviceKind | None, python: str = sys.executable) -> Place:
+    """The device that experiments will run on, by `python`: the GPU if there is one, unless another is wanted.
 
     Raises:
         ConfigError: TensorFlow cannot be used, or there is no GPU and one is wanted.
     """
-    facts = _facts("cpu" if wanted == "cpu" else "gpu")
-    versions = {**facts["versions"], "python": platform.python_version(), "tflint-perf": __version__}
+    facts = _facts("cpu" if wanted == "cpu" else "gpu", python)
+    versions = {**facts["versions"], "tflint-perf": __version__}
     if facts["gpus"]:
         name = " + ".join(sorted(facts["gpus"]))
         return Place(Device("gpu", name, facts["driver"], facts["gpu_memory"]), versions)
@@ -45,9 +45,9 @@ def find_place(wanted: DeviceKind | None) -> Place:
     return Place(Device("cpu", name, None, int(psutil.virtual_memory().total)), versions)
 
 
-def _facts(device: DeviceKind) -> dict[str, Any]:
+def _facts(device: DeviceKind, python: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="tflint-perf-") as scratch:
-        child = Child({"describe": True}, device, Path(scratch), Path(scratch))
+        child = Child({"describe": True}, device, Path(scratch), Path(scratch), python=python)
         try:
             return child.finish(_SECONDS, "described")
         except Failure as failure:

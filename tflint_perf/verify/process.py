@@ -19,10 +19,13 @@ from typing import Any, Literal
 import tflint_perf
 from tflint_perf.verify.nursery import Forked, Nursery, NurseryError
 
-# What a process is started with: `-c`, this, the folder that holds the package, and a request as JSON. The current
-# folder is no place to import from, and the folder that holds the package is the last.
+# What a process is started with: `-c`, this, the folder of this package, and a request as JSON. The current folder is no
+# place to import from, and of what lies beside this package another Python takes nothing.
 _BOOT = (
-    "import sys; sys.path[:] = [path for path in sys.path if path] + [sys.argv.pop(1)]; "
+    "import sys; from importlib.util import module_from_spec, spec_from_file_location as spec_from; "
+    "sys.path[:] = [path for path in sys.path if path]; folder = sys.argv.pop(1); "
+    "spec = spec_from('tflint_perf', folder + '/__init__.py', submodule_search_locations=[folder]); "
+    "sys.modules['tflint_perf'] = package = module_from_spec(spec); spec.loader.exec_module(package); "
     "from tflint_perf.verify.child import main; main()"
 )
 
@@ -52,7 +55,7 @@ class Failure(Exception):  # noqa: N818  # a script that fails is an answer, not
 class Child:
     """One process, from its start to its answer; `close` ends it in any case.
 
-    It runs in `folder`, and leaves its temporary files in `scratch`.
+    It runs in `folder`, and leaves its temporary files in `scratch`. `python` is what runs it where no nursery does.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Child:
         folder: Path,
         scratch: Path,
         nursery: Nursery | None = None,
+        python: str = sys.executable,
     ) -> None:
         request = {**request, "scratch": str(scratch)}
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
@@ -75,7 +79,7 @@ class Child:
             if nursery is not None:
                 self._process = nursery.fork(request, folder, streams)
             else:
-                self._process = _started(request, device, folder, streams)
+                self._process = _started(python, request, device, folder, streams)
         finally:
             os.close(theirs_in)
             os.close(theirs_out)
@@ -147,25 +151,25 @@ class Child:
         self._process.wait()
 
 
-def new_nursery() -> Nursery | None:
+def new_nursery(python: str = sys.executable) -> Nursery | None:
     """A process with TensorFlow in it to fork for runs on the CPU; None where there can't be one."""
     if not (sys.platform == "linux" and hasattr(socket, "send_fds")):
         return None
     try:
-        return Nursery(_boot(), environment("cpu"))
+        return Nursery(_boot(python), environment("cpu"))
     except (NurseryError, OSError):
         return None
 
 
-def _boot() -> list[str]:
-    return [sys.executable, "-c", _BOOT, str(Path(tflint_perf.__file__).parent.parent)]
+def _boot(python: str) -> list[str]:
+    return [python, "-c", _BOOT, str(Path(tflint_perf.__file__).parent)]
 
 
 def _started(
-    request: Mapping[str, Any], device: DeviceKind, folder: Path, streams: tuple[int, int, int]
+    python: str, request: Mapping[str, Any], device: DeviceKind, folder: Path, streams: tuple[int, int, int]
 ) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [*_boot(), json.dumps(request)],
+        [*_boot(python), json.dumps(request)],
         stdin=streams[0],
         stdout=streams[1],
         stderr=streams[2],

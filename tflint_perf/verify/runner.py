@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -50,7 +51,7 @@ _STEPS_BEFORE = 20
 class Options:
     """How experiments are run. `timeout` is in seconds a run; `cores` processes are made ready at a time.
 
-    Without a `machine`, it is not looked at whether that is calm. With `settle`, a verdict is all that is asked for: three pairs
+    `python` runs the scripts. Without a `machine`, it is not looked at whether that is calm. With `settle`, a verdict is all that is asked for: three pairs
     do where these leave no doubt, and runs are timed for a shorter time.
     """
 
@@ -62,6 +63,7 @@ class Options:
     cores: int = 2
     machine: Machine | None = None
     settle: bool = False
+    python: str = sys.executable
 
     @property
     def runs(self) -> int:
@@ -310,9 +312,9 @@ class Runs:
         folder = Path.cwd() if self.experiment.own else scratch
         try:
             nursery = self.nursery if preload else None
-            child = Child(request, self.options.device, folder, scratch, nursery)
+            child = Child(request, self.options.device, folder, scratch, nursery, self.options.python)
         except NurseryError:  # it has died, of what another script did; this one can do without
-            child = Child(request, self.options.device, folder, scratch)
+            child = Child(request, self.options.device, folder, scratch, python=self.options.python)
         return _Run(child, script, turn.plan, out, self.options)
 
 

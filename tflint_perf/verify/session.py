@@ -8,10 +8,10 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
+from tflint_perf.cli.needs import from_anywhere, refuse_what_is_missing
 from tflint_perf.cli.run import say
 from tflint_perf.problems import ConfigError
 from tflint_perf.rule import Claim
@@ -43,7 +43,6 @@ from tflint_perf.verify.statistics import LEAST_PAIRS
 
 AS_CLAIMED, NOT_AS_CLAIMED, FAILURE = 0, 1, 2
 _FINE = frozenset({"confirmed", "agrees", "not measurable"})
-_INSTALL = "`pip install 'tflint-perf[verify]'` brings all that is needed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +67,7 @@ class Request:
     resume: bool = False
     minutes: float | None = None
     full: bool = False
+    python: str = sys.executable
 
     @property
     def sizes(self) -> frozenset[Name]:
@@ -90,7 +90,7 @@ def verify(request: Request) -> int:
     if not experiments:
         raise ConfigError("nothing to run: no selected rule makes a claim", "verify")
     with loading():
-        place = find_place(request.device)
+        place = find_place(request.device, from_anywhere(request.python))
     record = Record(place.device, place.versions, datetime.date.today().isoformat(), {})
     kept = _kept(experiments, record) if request.check else None
     if request.check and kept is None:
@@ -108,10 +108,8 @@ def verify(request: Request) -> int:
 
 
 def _refuse_what_is_missing(request: Request) -> None:
-    needed = ["tensorflow", "psutil", "rich", *([] if request.quick else ["scipy"])]
-    needed += ["matplotlib"] if request.plot else []
-    if absent := [name for name in needed if find_spec(name) is None]:
-        raise ConfigError(f"not installed: {', '.join(absent)}; {_INSTALL}", "verify")
+    own = ["psutil", "rich", *([] if request.quick else ["scipy"]), *(["matplotlib"] if request.plot else [])]
+    refuse_what_is_missing("verify", request.python, own, theirs=("tensorflow", "psutil"))
 
 
 def _experiments(request: Request) -> tuple[list[Experiment], list[str]]:
@@ -138,6 +136,7 @@ def _most_useful_first(experiments: Sequence[Experiment], record: Record) -> lis
 
 def _run(experiments: Sequence[Experiment], request: Request, record: Record) -> dict[str, Result]:
     """The results; fewer than the experiments where the time that was given is over."""
+    python = from_anywhere(request.python)
     options = Options(
         device=record.device.kind,
         pairs=request.pairs,
@@ -149,10 +148,11 @@ def _run(experiments: Sequence[Experiment], request: Request, record: Record) ->
         # Of a user's pair, and of what is kept, figures are asked for.
         settle=not (request.quick or request.pair or request.record or request.plot or request.report)
         and request.pairs == LEAST_PAIRS,
+        python=python,
     )
     results = _resumed(experiments, record, request.sizes) if request.resume else {}
     left = [experiment for experiment in experiments if experiment.name not in results]
-    nursery = new_nursery() if record.device.kind == "cpu" and request.pair is None else None
+    nursery = new_nursery(python) if record.device.kind == "cpu" and request.pair is None else None
     clock = _Clock(request.minutes)
     try:
         at = {experiment.name: at_sizes(experiment, request.sizes) for experiment in left}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.commandline import CommandLine
-from tflint_perf.observed import needs
+from tflint_perf.cli import needs
 from tflint_perf.problems import ConfigError
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="a Python that is a shell script")
@@ -64,6 +64,19 @@ def test_a_named_python_without_tensorflow_is_told(
     assert str(refused.value) == f"prove: TensorFlow is not installed for {python}"
 
 
+def test_all_that_another_python_lacks_is_told(
+    monkeypatch: pytest.MonkeyPatch, other_python: Callable[[bool], str]
+) -> None:
+    lacking(monkeypatch, "matplotlib")
+    python = other_python(True)
+    with pytest.raises(ConfigError) as refused:
+        needs.refuse_what_is_missing("verify", python, ("rich", "matplotlib"), ("tensorflow", "psutil"))
+    assert str(refused.value) == (
+        f"verify: psutil is not installed for {python}; not installed beside tflint-perf: matplotlib; "
+        "`pip install matplotlib` brings what is needed"
+    )
+
+
 def test_what_the_tool_itself_lacks_comes_without_tensorflow(
     monkeypatch: pytest.MonkeyPatch, other_python: Callable[[bool], str]
 ) -> None:
@@ -79,7 +92,7 @@ def test_what_the_tool_itself_lacks_comes_without_tensorflow(
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("echo '[[3, 9], true]'", "is Python 3.9; 3.10 or later is needed"),
+        ("echo '[[3, 9], []]'", "is Python 3.9; 3.10 or later is needed"),
         ("echo 'no such option: -c' >&2; exit 2", "does not run Python code: no such option: -c"),
         ("exit 3", "does not run Python code: exit code 3"),
     ],
@@ -93,12 +106,12 @@ def test_what_is_no_python_for_this_is_told(tmp_path: Path, script: str, said: s
     assert str(refused.value) == f"--python: {python} {said}"
 
 
-@pytest.mark.parametrize("command", ["run", "prove"])
+@pytest.mark.parametrize("command", ["run", "prove", "verify"])
 def test_a_python_that_does_not_start_is_one_line_before_anything_runs(
     tflint_perf: CommandLine, command: str
 ) -> None:
     tflint_perf.write("train.py", PROGRAM)
-    ran = tflint_perf(command, "--python", "/nope", "train.py")
+    ran = tflint_perf(command, "--python", "/nope", "TFP406" if command == "verify" else "train.py")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == "tflint-perf: --python: /nope does not start: No such file or directory\n"
 

@@ -1,0 +1,128 @@
+"""The `tf.function` that runs a model and nothing else: one for all calls of that model that can use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import libcst as cst
+
+from tflint_perf.analysis.python.syntax import is_constant, is_name
+from tflint_perf.edit.editor import Editor
+from tflint_perf.finding import Edit
+from tflint_perf.records import dataclass
+
+_INPUTS = "inputs"
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """A call of a model as a function of its inputs; `rest` is the code of what the model is given behind them.
+
+    `owner` is the first parameter of the method around the call, "" elsewhere. `is_given` says that the model is a local
+    name, which the function has to be given.
+    """
+
+    model: cst.BaseExpression
+    owner: str = ""
+    is_given: bool = False
+    rest: str = ""
+
+
+def rest_of(edit: Editor, call: cst.Call) -> str | None:
+    """What a call gives a model behind its inputs, as code; None where those are no constants."""
+    others = call.args[1:]
+    if not all(is_constant(arg.value) for arg in others):
+        return None
+    return "".join(f", {edit.text(arg).rstrip(', ')}" for arg in others)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFunction:
+    """What the function is called and how its decorator is spelled; what puts it there, nothing where it is already."""
+
+    name: str
+    decorator: str
+    edits: tuple[Edit, ...] = ()
+    imports: tuple[Edit, ...] = ()
+
+
+def own_function(
+    edit: Editor, call: cst.CSTNode, home: cst.CSTNode, forward: Forward, wanted: str
+) -> OwnFunction:
+    """The function that does what `forward` says, above the statement `home` or where an earlier call has it.
+
+    The fixes of several calls share what they insert, so that each can be made with the others and without them.
+    """
+    spelled, imports = edit.spell("function", home)
+    code = _code(edit, home, forward, spelled)
+    at, origin = edit.model.walk.at.get(home), _origin(edit, forward)
+    key = (at.block, code(""), origin) if at is not None and origin is not None else None
+    if at is not None and (there := _there_already(edit, at.block.statements, home, forward, code)):
+        return OwnFunction(there, spelled)
+    shared = edit.shared.get(key)
+    if isinstance(shared, OwnFunction) and (
+        forward.owner or shared.edits[0].start.offset <= edit.start(call)
+    ):
+        return shared
+    fresh = edit.fresh_name(f"_{wanted}" if forward.owner else wanted)
+    gap = "\n" if edit.indent(home) else "\n\n"
+    before = gap[edit.blank_lines_above(home) :]
+    above = edit.insert_above(home, f"{before}{code(fresh)}{gap}")
+    made = OwnFunction(fresh, spelled, (above,), tuple(imports))
+    if key is not None:
+        edit.shared[key] = made
+    return made
+
+
+def _code(edit: Editor, home: cst.CSTNode, forward: Forward, spelled: str) -> Callable[[str], str]:
+    """The lines of the function by its name."""
+    model = edit.text(forward.model)
+    parameters = ", ".join(
+        [*([forward.owner] if forward.owner else []), *([model] if forward.is_given else []), _INPUTS]
+    )
+    returned = f"{edit.one_indent(edit.indent(home))}return {model}({_INPUTS}{forward.rest})\n"
+    return lambda name: f"@{spelled}(reduce_retracing=True)\ndef {name}({parameters}):\n{returned}"
+
+
+def _origin(edit: Editor, forward: Forward) -> Hashable | None:
+    """What tells two models of one name apart: where the name got its value; None where that is not known."""
+    root = _root(forward.model)
+    if root is None or is_name(root, forward.owner):
+        return forward.owner or None
+    found = edit.model.infer.bindings_reaching(root)
+    return frozenset(found[1]) if found is not None else None
+
+
+def _root(node: cst.BaseExpression) -> cst.Name | None:
+    """`a` in `a.b.c`."""
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return node if isinstance(node, cst.Name) else None
+
+
+def _there_already(
+    edit: Editor,
+    statements: list[cst.CSTNode],
+    home: cst.CSTNode,
+    forward: Forward,
+    code: Callable[[str], str],
+) -> str:
+    """The name of a function of the same code among statements, of an earlier fix perhaps; "" where there is none."""
+    root = _root(forward.model)
+    if forward.is_given or root is None:
+        return ""
+    if not is_name(root, forward.owner):
+        found = edit.model.infer.bindings_reaching(root)
+        if found is None or len(found[0].bindings[root.value]) > 1:
+            return ""  # it may have been traced with another model
+    for statement in statements:
+        if not isinstance(statement, cst.FunctionDef):
+            continue
+        is_seen = bool(forward.owner) or edit.start(statement) < edit.start(home)
+        if is_seen and _stripped(edit.text(statement)) == _stripped(code(statement.name.value)):
+            return statement.name.value
+    return ""
+
+
+def _stripped(code: str) -> list[str]:
+    return [line.strip() for line in code.strip().splitlines()]

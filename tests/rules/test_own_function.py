@@ -1,0 +1,176 @@
+"""Bold fixes of several calls of one model: one compiled function serves them all."""
+
+from __future__ import annotations
+
+from textwrap import dedent, indent
+
+import pytest
+
+from tests.commandline import CommandLine
+from tests.rules.support import fixed
+
+AGENT = """\
+import numpy as np
+import tensorflow as tf
+
+
+class Agent:
+    def __init__(self):
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+        self.target = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+
+    def act(self, state):
+        {}
+
+    def worth(self, following):
+        {}
+
+
+agent = Agent()
+for step in range(10_000):
+    state, reward = environment.step(agent.act(state))
+    agent.worth(state)
+"""
+MODELS = """\
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+other = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+"""
+
+
+def made(code: str, source: str) -> list[str]:
+    """The compiled functions of a file after its bold fixes."""
+    return [
+        line.strip()
+        for line in fixed(code, source, bold=True).splitlines()
+        if "def " in line and "run_" in line
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "act", "worth"),
+    [
+        ("TFP105", "return self.model.predict(state)[0]", "return self.model.predict(following)[0]"),
+        (
+            "TFP107",
+            "return int(np.argmax(self.model(state)[0]))",
+            "return float(np.max(self.model(following)[0]))",
+        ),
+        (
+            "TFP107",
+            "q = self.model(state)\n        return int(np.argmax(q.numpy()))",
+            "later = self.model(following)\n        return float(np.max(later.numpy()))",
+        ),
+        (
+            "TFP107",
+            "q = self.model(state)\n        return int(np.argmax(q.numpy()))",
+            "return float(np.max(self.model(following)[0]))",
+        ),
+    ],
+)
+def test_the_calls_of_one_model_in_a_class_share_a_function(code: str, act: str, worth: str) -> None:
+    text = fixed(code, AGENT.format(act, worth), bold=True)
+    assert text.count("@tf.function") == 1
+    assert text.count("self._run_model(tf.convert_to_tensor(") == 2
+    assert text.index("def _run_model(self, inputs):") < text.index("def act(self")
+
+
+def test_models_of_different_names_and_calls_of_different_meaning_have_a_function_each() -> None:
+    act = "return self.model.predict(state)[0]"
+    assert made("TFP105", AGENT.format(act, "return self.target.predict(following)[0]")) == [
+        "def _run_model(self, inputs):",
+        "def _run_target(self, inputs):",
+    ]
+    act = "return int(np.argmax(self.model(state, training=False)[0]))"
+    assert made("TFP107", AGENT.format(act, "return float(np.max(self.model(following)[0]))")) == [
+        "def _run_model(self, inputs):",
+        "def _run_model_2(self, inputs):",
+    ]
+
+
+def test_functions_of_a_module_share_one_that_stands_above_both() -> None:
+    text = fixed(
+        "TFP105",
+        MODELS
+        + dedent("""
+
+        def act(state):
+            return model.predict(state)[0]
+
+
+        def worth(state):
+            return model.predict(state).max() + other.predict(state).max()
+
+
+        for step in range(10_000):
+            state = environment.step(act(state), worth(state))
+        """),
+        bold=True,
+    )
+    assert text.count("def run_model(inputs):") == text.count("def run_other(inputs):") == 1
+    assert text.count("= model.predict") == 0
+    assert text.index("def run_model(inputs):") < text.index("def act(state):")
+    compile(text, "train.py", "exec")
+
+
+def test_a_model_that_a_name_stands_for_later_has_a_function_of_its_own() -> None:
+    loop = """
+        for step in range(10_000):
+            state = environment.step(model.predict(state)[0])
+        """
+    again = "\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(3)])\n"
+    assert made("TFP105", MODELS + dedent(loop) + dedent(loop)) == ["def run_model(inputs):"]
+    assert made("TFP105", MODELS + dedent(loop) + again + dedent(loop)) == [
+        "def run_model(inputs):",
+        "def run_model_2(inputs):",
+    ]
+
+
+def test_a_model_that_each_function_is_given_has_a_function_for_each() -> None:
+    source = MODELS + dedent("""
+        def act(net, state):
+            return net.predict(state)[0]
+
+
+        def worth(net, state):
+            return net.predict(state).max() - net.predict(state * 2).max()
+
+
+        for step in range(10_000):
+            state = environment.step(act(model, state), worth(other, state))
+        """)
+    assert made("TFP105", source) == ["def run_net(net, inputs):", "def run_net_2(net, inputs):"]
+
+
+def test_what_a_branch_defines_is_used_in_no_other() -> None:
+    loops = indent(
+        dedent("""\
+        for step in range(10_000):
+            state = environment.step(model.predict(state)[0])
+        """),
+        "    ",
+    )
+    source = f"{MODELS}\nif fast:\n{loops}else:\n{loops}"
+    assert made("TFP105", source) == ["def run_model(inputs):", "def run_model_2(inputs):"]
+
+
+def test_a_function_that_an_earlier_fix_left_is_used_again() -> None:
+    first = fixed("TFP105", AGENT.format("return self.model.predict(state)[0]", "pass"), bold=True)
+    second = first.replace("        pass\n", "        return self.model.predict(following)[0]\n")
+    text = fixed("TFP105", second, bold=True)
+    assert text.count("@tf.function") == 1
+    assert "return self._run_model(tf.convert_to_tensor(following)).numpy()[0]" in text
+
+
+def test_a_diff_of_all_fixes_imports_tensorflow_once(tflint_perf: CommandLine) -> None:
+    act, worth = "return self.model.predict(state)[0]", "return self.model.predict(following)[0]"
+    source = AGENT.format(act, worth).replace("import tensorflow as tf", "from tensorflow import keras")
+    source = source.replace("tf.keras", "keras") + "    agent.model.train_on_batch(state, reward)\n"
+    tflint_perf.write("train.py", source)
+    ran = tflint_perf("--diff", "--bold-fixes", "--unsafe-fixes", "--select=TFP105,TFP404", "train.py")
+    added = [line for line in ran.out.splitlines() if line.startswith("+")]
+    assert added.count("+import tensorflow as tf") == 1
+    assert added.count("+    @tf.function(reduce_retracing=True)") == 1
+    assert any("set_memory_growth" in line for line in added)
