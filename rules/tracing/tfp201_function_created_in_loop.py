@@ -27,13 +27,14 @@ class FunctionCreatedInLoop(Rule):
     ## What it does
 
     Reports a function that is decorated with `tf.function`, or given to it, in a step loop or in a function that
-    a step loop calls.
+    a step loop calls; and one that each epoch makes anew for its own steps.
 
     ## Why is this bad?
 
     Each `tf.function` has its own traces. One that is created on each step has none yet: TensorFlow runs its Python
     code again, builds the graph, optimizes it, and throws it away after one call. That costs more than running
-    the same code in eager mode.
+    the same code in eager mode. One that is created in each epoch makes the first step of each epoch as slow as the
+    very first one.
 
     ## Example
 
