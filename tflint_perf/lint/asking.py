@@ -93,7 +93,6 @@ def _ask(rule: type[Rule], model: Model) -> list[Report]:
 
 
 def _is_left_out(model: Model, node: cst.CSTNode) -> bool:
-    """Whether callers keep a place from being reached: by an option that none of them sets, or none that steps run."""
-    if model.loops.is_per_step(node):
-        return model.decided.is_left_out_of_steps(node)
-    return model.decided.never_runs(node)
+    """Whether no step reaches a place, since callers don't set the option that it stands behind. What is wrong whether or
+    not it is switched on, an old name say, counts all the same."""
+    return model.loops.is_per_step(node) and model.decided.is_left_out_of_steps(node)
