@@ -43,6 +43,26 @@ KINDS = {
         "def f():\n  for x in dataset:\n    if model(x): return x\nf()",
         ["step"],
     ),
+    "one that shows each result to a person": (
+        "import matplotlib.pyplot as plt\nfor x in images:\n  plt.imshow(model(x))\n  plt.show()",
+        ["none"],
+    ),
+    "one that shows each result until a key is pressed": (
+        "import cv2\nfor x in images:\n  cv2.imshow('x', model(x))\n  cv2.waitKey(0)",
+        ["none"],
+    ),
+    "one that shows what a camera sees": (
+        "import cv2\nwhile True:\n  cv2.imshow('x', model(x))\n  cv2.waitKey(1)",
+        ["step"],
+    ),
+    "one that shows some results": (
+        "import matplotlib.pyplot as plt\nfor i, x in enumerate(images):\n  y = model(x)\n  if i % 100 == 0:\n    plt.show()",
+        ["step"],
+    ),
+    "one that trains and shows how it went": (
+        "import matplotlib.pyplot as plt\nfor x, y in batches:\n  model.train_on_batch(x, y)\n  plt.show()",
+        ["step"],
+    ),
     "one that waits for a person": ("while True:\n  model(parse(input()))", ["none"]),
     "one that waits for a person by choice": (
         "while True:\n  if choice == 1: x = input()\n  model(parse(x))",

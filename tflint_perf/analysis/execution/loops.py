@@ -46,6 +46,8 @@ _AROUND_CODE = frozenset(
     [cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.For, cst.While, cst.CompFor, *COMPREHENSIONS]
 )
 
+# Milliseconds in which a person sees something.
+_LONG = 100
 _PER_BATCH_CALLBACKS = frozenset(
     [
         "on_batch_begin",
@@ -91,7 +93,10 @@ class Loops:
         known = self._kinds.get(loop)
         if known is None:
             self._kinds[loop] = "none"
-            known = self._kinds[loop] = self._judge(loop)
+            known = self._judge(loop)
+            if known == "step" and self._shows_person(loop):
+                known = "none"
+            self._kinds[loop] = known
         return known
 
     def _judge(self, loop: Loop) -> LoopKind:
@@ -121,6 +126,24 @@ class Loops:
                 if not any(isinstance(test, cst.Name | cst.Attribute) for test in tests):
                     return True
         return False
+
+    def _shows_person(self, loop: Loop) -> bool:
+        """Whether `loop` does no more than show results to a person, one by one, who takes longer to look at each than any step:
+        `plt.show()`, or `cv2.waitKey(0)`, under no condition."""
+        if any(map(is_of_environment, loop.calls)) or self._epochs.learns(loop):
+            return False
+        return any(
+            has(self._infer.names.qualified(call.func), "waits-for-person")
+            and self._waits_long(call)
+            and not any(conditions(self._walk, call, loop.node, exits=False))
+            for call in loop.calls
+        )
+
+    def _waits_long(self, call: cst.Call) -> bool:
+        """Whether `call` waits for more than a moment; a time of 0 is no limit."""
+        given = argument(call, 0, "delay")
+        time = self._infer.integers.only(given) if given is not None else 0
+        return time == 0 or (time is not None and time >= _LONG)
 
     def _plays(self, loop: Loop) -> bool:
         """Whether `loop` decides what it does in an environment: what stands beside it there is a first step."""
@@ -413,6 +436,10 @@ class Epochs:
             own = [call for call in function.calls if self._actions.is_outside_loops(call)]
             known = self._has_loop[function] = not self._are_parts_of_one_step(inside, own, takes=False)
         return known
+
+    def learns(self, loop: Loop) -> bool:
+        """Whether an iteration of `loop` makes gradient steps, or may make some in what can't be seen."""
+        return any(self._may_learn_by(call, acting=False) for call in _calls_in(loop))
 
     def _inside(self, loop: Loop, calls: list[cst.Call]) -> Iterator[Inside]:
         calls += loop.calls
