@@ -128,6 +128,17 @@ NONE = {
         for i in range(1000):
             env.step(here(model(state)))
         """,
+    "in what gives the steps their batches": """
+        class Batches:
+            def __iter__(self):
+                return self
+            def __next__(self):
+                return here(load())
+        batches = Batches()
+        for epoch in range(10):
+            for x, y in batches:
+                step(x, y)
+        """,
     "without an end": """
         train()
         while True:

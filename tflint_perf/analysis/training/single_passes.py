@@ -63,7 +63,8 @@ class SinglePasses:
             return True
         if any(caller.per_step for caller in self._calls.callers_outside(function)):
             return True
-        return [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
+        # What gives a loop its batches is called by none.
+        return [site for site in self._calls.sites(function) if self._loops.is_per_step(site)] or True
 
     @remembered
     def _is_pass(self, loop: Loop) -> bool:
