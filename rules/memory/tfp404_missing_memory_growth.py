@@ -15,6 +15,10 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .gpu_memory import GpuMemory
 
 
+_FOR_EACH_GPU = "call `set_memory_growth` for each GPU after the imports"
+_IN_SESSION = "set `gpu_options.allow_growth` in the `ConfigProto` of its session"
+
+
 class MissingMemoryGrowth(Rule):
     """A training program that lets TensorFlow take all memory of every GPU.
 
@@ -92,10 +96,11 @@ class MissingMemoryGrowth(Rule):
             return
         first = model.programs.first_import()
         if first is not None and model.programs.names_tensorflow():
+            in_session = model.programs.is_graph_code()
             yield Report(
                 first,
                 "the program trains without memory growth, so TensorFlow takes nearly all memory of every GPU; "
-                "call `set_memory_growth` for each GPU after the imports",
+                + (_IN_SESSION if in_session else _FOR_EACH_GPU),
                 partial(_set_growth, first=first),
             )
 

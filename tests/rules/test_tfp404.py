@@ -405,3 +405,8 @@ def test_in_a_notebook_the_fix_stays_in_the_cell_of_the_imports(end: str) -> Non
         "import json",
         FIT.strip(),
     ]
+
+
+def test_in_a_session_its_own_options_are_named() -> None:
+    (found,) = findings("TFP404", SESSION + "with tf.Session() as sess:\n    sess.run(train_op)\n")
+    assert found.message.endswith("set `gpu_options.allow_growth` in the `ConfigProto` of its session")
