@@ -14,7 +14,6 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .gpu_memory import GpuMemory
 
-
 _FOR_EACH_GPU = "call `set_memory_growth` for each GPU after the imports"
 _IN_SESSION = "set `gpu_options.allow_growth` in the `ConfigProto` of its session"
 
