@@ -7,6 +7,18 @@ import pytest
 from tests.analysis.support import here, model_of
 
 COMPILED = {
+    "one of two functions of a name, which a strategy runs": """
+        if strategy is None:
+            @tf.function
+            def step(x): pass
+        else:
+            def step(x): here()
+            @tf.function
+            def run_step(x): strategy.run(step, args=(x,))
+        for x in xs:
+            if strategy is not None: run_step(x)
+            else: step(x)
+    """,
     "a method that is compiled by its name": """
         class A:
             def __init__(self):
@@ -113,6 +125,16 @@ EAGER = {
                 for x in xs: self.train_step(x)
         m = M()
         m.learn(xs)
+    """,
+    "one of two functions of a name, which the other branch calls": """
+        if not compiled:
+            def step(x): here()
+        else:
+            @tf.function
+            def step(x): pass
+        for x in xs:
+            if compiled: step(x)
+            else: step(x)
     """,
     "what a model's constructor calls": """
         class M(keras.Model):

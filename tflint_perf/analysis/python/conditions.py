@@ -7,7 +7,7 @@ from itertools import takewhile
 
 import libcst as cst
 
-from tflint_perf.analysis.python.syntax import last_statement
+from tflint_perf.analysis.python.syntax import is_name, last_statement, same_code
 from tflint_perf.analysis.python.walk import Walk
 
 _LEAVES = (cst.Return, cst.Continue, cst.Break, cst.Raise)
@@ -49,3 +49,34 @@ def exits_before(walk: Walk, child: cst.CSTNode, block: cst.IndentedBlock) -> It
     if exits:
         order = walk.at[child.body[0] if isinstance(child, cst.SimpleStatementLine) else child].order
         yield from takewhile(lambda statement: walk.at[statement].order < order, exits)
+
+
+def exclude_each_other(walk: Walk, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether two places never run both: each stands behind the same question, and wants another answer, `if strategy is None:`
+    and `if strategy is not None:`."""
+    return any(
+        holds != also_holds and same_code(asked, also_asked)
+        for asked, holds in _asked(walk, one)
+        for also_asked, also_holds in _asked(walk, other)
+    )
+
+
+def _asked(walk: Walk, node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
+    """What each `if` around a place asks, without a `not`, and whether that holds there."""
+    child, current = node, walk.parents.get(node)
+    while current is not None:
+        if isinstance(current, cst.If) and child is not current.test:
+            yield _without_not(current.test, child is current.body)
+        child, current = current, walk.parents.get(current)
+
+
+def _without_not(test: cst.BaseExpression, holds: bool) -> tuple[cst.BaseExpression, bool]:
+    match test:
+        case cst.UnaryOperation(operator=cst.Not()):
+            return _without_not(test.expression, not holds)
+        case cst.Comparison(
+            comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot() as asks, comparator=right)]
+        ):
+            if is_name(right, "None"):
+                return test.left, holds == isinstance(asks, cst.IsNot)
+    return test, holds

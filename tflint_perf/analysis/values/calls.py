@@ -9,6 +9,7 @@ from functools import cached_property
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import methods
+from tflint_perf.analysis.python.conditions import exclude_each_other
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -170,7 +171,8 @@ class CallGraph:
         elif value.either:
             found = [self._run_by(each) for each in value.either]
             if all(each is not None for each in found):
-                yield from dict.fromkeys(found)  # type: ignore[misc]
+                possible: dict[Function, None] = dict.fromkeys(found)  # type: ignore[arg-type]
+                yield from (f for f in possible if not exclude_each_other(self._walk, f.node, call))
         elif isinstance(func, cst.Attribute) and not value.known and name not in _COMMON:
             owners = self.methods_named(name)
             # An object of unknown class, and one class here has a method of that name; not where that method hands on
@@ -245,7 +247,12 @@ class CallGraph:
 
     def _function_argument(self, node: cst.BaseExpression) -> Function | None:
         value = self._infer.value(node)
-        return value.function if value.kind in ("function", "compiled") else None
+        if value.kind in ("function", "compiled") and not value.either:
+            return value.function
+        # Of several functions of one name, the one that the conditions here leave.
+        given = {each.function for each in value.either}
+        left = [f for f in given if f is None or not exclude_each_other(self._walk, f.node, node)]
+        return left[0] if len(left) == 1 else None
 
     # Questions
 
