@@ -14,7 +14,7 @@ from tests.verify.html import parse, text_of
 from tests.verify.synthetic import GPU, document, result, run
 from tflint_perf.catalogue import cost, evidence
 from tflint_perf.catalogue.cost import cost_of
-from tflint_perf.catalogue.sizes import behaviour, cost_over_sizes
+from tflint_perf.catalogue.cost_over_sizes import behaviour, cost_over_sizes
 from tflint_perf.verify import table
 from tflint_perf.verify.page import page_text
 

@@ -9,7 +9,7 @@ from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
 from tflint_perf.rule import Refusal, Repair
 
-from .own_function import Forward, own_function, rest_of
+from .forward_function import Forward, forward_function, rest_of
 from .split_step import first_parameter, split_forward
 
 
@@ -52,7 +52,7 @@ def _call_alone(
         given = [called] if found[0] is function.scope else []
     elif function is not None and not (owner and f"{called}.".startswith(f"{owner}.")):
         return Refusal("the model is part of something else", called_node)
-    own = own_function(edit, call, home, Forward(called_node, owner, bool(given), rest), name)
+    own = forward_function(edit, call, home, Forward(called_node, owner, bool(given), rest), name)
     convert, imports = edit.spell("convert_to_tensor", call)
     inputs = call.args[0].value
     passed = edit.text(inputs)

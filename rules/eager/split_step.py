@@ -32,8 +32,8 @@ from tflint_perf.finding import Edit
 from tflint_perf.rule import Refusal, Repair
 
 from .crossing import Crossings, deletes_only
+from .forward_function import Forward, ForwardFunction, forward_function, rest_of
 from .inlining import inline_what_hides
-from .own_function import Forward, OwnFunction, own_function, rest_of
 from .shapes import Shapes
 from .step_arguments import Arguments, Split, names_of_tapes
 
@@ -538,7 +538,7 @@ class _Step:
         )
         return self._repair(arguments, decorator, [*imports, edit.insert_above(home, function_text)], fresh)
 
-    def _call_alone(self, arguments: Arguments, home: cst.CSTNode, name: str) -> OwnFunction | None:
+    def _call_alone(self, arguments: Arguments, home: cst.CSTNode, name: str) -> ForwardFunction | None:
         """The function for a step that does nothing but call a model: other calls of the model may share it."""
         match self._statements:
             case [
@@ -559,7 +559,7 @@ class _Step:
             or "#" in self._edit.lines(only, only)
         ):
             return None
-        return own_function(self._edit, call, home, Forward(call.func, self._self, rest=rest), name)
+        return forward_function(self._edit, call, home, Forward(call.func, self._self, rest=rest), name)
 
     def _repair(self, arguments: Arguments, decorator: str, inserted: Sequence[Edit], fresh: str) -> Repair:
         """The fix that calls the function `fresh`, which is `inserted`, in the place of the step."""

@@ -8,6 +8,7 @@ from tests.analysis.support import here, model_of
 
 COMPILED = {
     "one of two functions of a name, which a strategy runs": """
+        strategy = choose()
         if strategy is None:
             @tf.function
             def step(x): pass
@@ -127,6 +128,7 @@ EAGER = {
         m.learn(xs)
     """,
     "one of two functions of a name, which the other branch calls": """
+        compiled = choose()
         if not compiled:
             def step(x): here()
         else:
@@ -135,6 +137,16 @@ EAGER = {
         for x in xs:
             if compiled: step(x)
             else: step(x)
+    """,
+    "one of two functions of a name, where the answer may have changed": """
+        if compiled is None:
+            def step(x): here()
+        else:
+            @tf.function
+            def step(x): pass
+        compiled = look(compiled)
+        for x in xs:
+            if compiled is not None: step(x)
     """,
     "what a model's constructor calls": """
         class M(keras.Model):

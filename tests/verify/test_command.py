@@ -18,8 +18,8 @@ import pytest
 
 from tests.commandline import CommandLine
 from tests.verify.support import FAKE_TENSORFLOW, fake_tensorflow, script
-from tflint_perf.cli import needs
-from tflint_perf.verify import by_size, session
+from tflint_perf.cli import requirements
+from tflint_perf.verify import session, size_runs
 from tflint_perf.verify.experiment import Experiment
 from tflint_perf.verify.machine import Machine, pieces_of_work
 from tflint_perf.verify.own_script import refuse_no_experiment
@@ -179,7 +179,7 @@ def test_evidence_that_is_kept_is_compared_with(tflint_perf: CommandLine, fixtur
 def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the experiments that are run, in their order; after the first, somebody presses Ctrl-C."""
     names: list[str] = []
-    run = by_size.run_experiment
+    run = size_runs.run_experiment
 
     def interrupted(experiment: Experiment, *rest: Any, **named: Any) -> Result:
         names.append(experiment.name)
@@ -187,7 +187,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             raise KeyboardInterrupt
         return run(experiment, *rest, **named)
 
-    monkeypatch.setattr(by_size, "run_experiment", interrupted)
+    monkeypatch.setattr(size_runs, "run_experiment", interrupted)
     return names
 
 
@@ -344,7 +344,7 @@ def test_without_tensorflow_there_is_one_line(
     tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[str]
 ) -> None:
     find = importlib.util.find_spec
-    monkeypatch.setattr(needs, "find_spec", lambda name: None if name == "tensorflow" else find(name))
+    monkeypatch.setattr(requirements, "find_spec", lambda name: None if name == "tensorflow" else find(name))
     ran = tflint_perf("verify", "TFP406", *arguments)
     assert (ran.code, ran.out) == (2, "")
     (line,) = ran.err.splitlines()

@@ -18,7 +18,7 @@ import pytest
 from tests.commandline import CommandLine, Ran
 from tests.verify.recorded_gpu import OVER_TENSORFLOW, PYNVML, environment, recorded
 from tests.verify.support import fake_tensorflow, script
-from tflint_perf.verify import by_size, session
+from tflint_perf.verify import session, size_runs
 from tflint_perf.verify.experiment import Experiment
 from tflint_perf.verify.machine import Machine, pieces_of_work
 from tflint_perf.verify.records import Record, Result, from_json
@@ -130,7 +130,7 @@ def test_what_only_a_gpu_can_show_goes_first_and_the_rest_after_a_cut(
     folder: Path, on_gpu: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured: list[str] = []
-    run = by_size.run_experiment
+    run = size_runs.run_experiment
 
     def cut(experiment: Experiment, *rest: Any, **named: Any) -> Result:
         measured.append(experiment.name)
@@ -138,7 +138,7 @@ def test_what_only_a_gpu_can_show_goes_first_and_the_rest_after_a_cut(
             raise KeyboardInterrupt
         return run(experiment, *rest, **named)
 
-    monkeypatch.setattr(by_size, "run_experiment", cut)
+    monkeypatch.setattr(size_runs, "run_experiment", cut)
     with suppress(KeyboardInterrupt):
         on_gpu(*CODES, *FEW, "--record")
     assert measured == ["TFP403", "TFP404"]

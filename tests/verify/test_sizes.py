@@ -17,12 +17,12 @@ from tflint_perf.config.settings import Settings
 from tflint_perf.lint.check import check_source
 from tflint_perf.problems import ConfigError
 from tflint_perf.text.source import Source
-from tflint_perf.verify import by_size
-from tflint_perf.verify.by_size import at_sizes, run_sizes
-from tflint_perf.verify.constants import with_constants
+from tflint_perf.verify import size_runs
 from tflint_perf.verify.experiment import Experiment, fixtures, rule_experiments
 from tflint_perf.verify.records import Result
 from tflint_perf.verify.runner import run_experiment
+from tflint_perf.verify.script_constants import with_constants
+from tflint_perf.verify.size_runs import at_sizes, run_sizes
 from tflint_perf.verify.sizes import NAMES, Size, read_sizes
 
 pytestmark = pytest.mark.slow
@@ -168,7 +168,7 @@ def test_some_noise_leaves_open_what_does_not_decide(
         is_noisy = subject.size is not None and subject.size.name == noisy
         return replace(result, verdict="too noisy", noise=noise) if is_noisy else replace(result, noise=1.0)
 
-    monkeypatch.setattr(by_size, "run_experiment", on_machine)
+    monkeypatch.setattr(size_runs, "run_experiment", on_machine)
     result = run(sized(tmp_path))
     assert result.verdict == verdict
     assert {one.name: one.verdict for one in result.sizes}.get(noisy) == at_that_size

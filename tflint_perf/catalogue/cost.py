@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
+from tflint_perf.catalogue.cost_over_sizes import (
+    Behaviour,
+    SizedCost,
+    behaviour,
+    cost_over_sizes,
+    sized_costs,
+)
 from tflint_perf.catalogue.evidence import Evidence, all_evidence
 from tflint_perf.catalogue.figures import count, ratio, size
 from tflint_perf.catalogue.measured import value_of
-from tflint_perf.catalogue.sizes import Behaviour, SizedCost, behaviour, cost_over_sizes, sized_costs
 from tflint_perf.records import dataclass
 
 # A price of the fast form that a message tells, and how: the first step is over soon.

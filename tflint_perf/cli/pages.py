@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from tflint_perf.catalogue.addresses import page_address
+from tflint_perf.catalogue.cost_over_sizes import SIZES_HEADER, cost_over_sizes, rows_of_sizes
 from tflint_perf.catalogue.evidence import Evidence
 from tflint_perf.catalogue.measured import effect_of, figure_of, worse_of
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
-from tflint_perf.catalogue.sizes import SIZES_HEADER, cost_over_sizes, rows_of_sizes
 from tflint_perf.catalogue.symptoms import symptoms_of
 from tflint_perf.config.keys import Key
 from tflint_perf.config.selection import default_rules

@@ -33,10 +33,10 @@ class Observation:
         from tflint_perf.observe.patching import Finder, each_after_the_other
         from tflint_perf.observe.sources import Finder as ProbedFinder
         from tflint_perf.observe.sources import Probes
+        from tflint_perf.observe.stacklevel import leave_out_the_observer
         from tflint_perf.observe.timers import Timers
         from tflint_perf.observe.training_hooks import TrainedHooks
         from tflint_perf.observe.user_code import Places
-        from tflint_perf.observe.warned import leave_out_the_observer
         from tflint_perf.observe.watcher import Watcher
 
         self.settings = settings

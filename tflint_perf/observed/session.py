@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TextIO
 
 from tflint_perf.cli.clean import cache_folder
-from tflint_perf.cli.needs import FOR_FIGURES, refuse_what_is_missing
 from tflint_perf.cli.options import cores
+from tflint_perf.cli.requirements import FOR_FIGURES, refuse_what_is_missing
 from tflint_perf.cli.run import say
 from tflint_perf.config.discover import discover
 from tflint_perf.config.files import reason

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TextIO
 
-from tflint_perf.cli.needs import FOR_FIGURES, from_anywhere, refuse_what_is_missing
+from tflint_perf.cli.requirements import FOR_FIGURES, from_anywhere, refuse_what_is_missing
 from tflint_perf.cli.run import say
 from tflint_perf.config.files import reason, replace_file
 from tflint_perf.config.resolve import Configs

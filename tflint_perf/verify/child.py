@@ -27,11 +27,11 @@ from typing import Any, TextIO
 from tflint_perf.observe.learned import Learned
 from tflint_perf.observe.patching import hook_now_and_later
 from tflint_perf.observe.training_hooks import TrainedHooks
-from tflint_perf.verify.constants import with_constants
 from tflint_perf.verify.drive import ScriptError, drive
 from tflint_perf.verify.nursery import serve
 from tflint_perf.verify.plan import Plan
 from tflint_perf.verify.probes import Gpus, Traces
+from tflint_perf.verify.script_constants import with_constants
 
 # A message of TensorFlow's may be a page long.
 _LINE = 200

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from tflint_perf.catalogue.cost_over_sizes import SIZES_HEADER, cost_over_sizes, rows_of_sizes
 from tflint_perf.catalogue.figures import change, count, ratio, seconds, size
 from tflint_perf.catalogue.measured import effect_of, figure_of, worse_of
-from tflint_perf.catalogue.sizes import SIZES_HEADER, cost_over_sizes, rows_of_sizes
 from tflint_perf.verify.about import About, about
 from tflint_perf.verify.chart import draw, draw_effect, heading_of
 from tflint_perf.verify.experiment import claim_of

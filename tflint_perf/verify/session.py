@@ -11,12 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from tflint_perf.cli.needs import from_anywhere, refuse_what_is_missing
+from tflint_perf.cli.requirements import from_anywhere, refuse_what_is_missing
 from tflint_perf.cli.run import say
 from tflint_perf.problems import ConfigError
 from tflint_perf.rule import Claim
 from tflint_perf.verify import table
-from tflint_perf.verify.by_size import at_sizes, run_sizes
 from tflint_perf.verify.device import find_place
 from tflint_perf.verify.experiment import (
     Experiment,
@@ -38,6 +37,7 @@ from tflint_perf.verify.process import new_nursery
 from tflint_perf.verify.progress import loading, progress
 from tflint_perf.verify.records import Record, Result, as_document, as_text
 from tflint_perf.verify.runner import Options
+from tflint_perf.verify.size_runs import at_sizes, run_sizes
 from tflint_perf.verify.sizes import DECIDES, NAMES, Name
 from tflint_perf.verify.statistics import LEAST_PAIRS
 

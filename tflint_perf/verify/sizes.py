@@ -17,7 +17,7 @@ other values:
     …
 
 A claim that holds for a small step says little of a large one. What a cost does from one size to the next says what it is:
-so many milliseconds a step, or a share of it (`tflint_perf.catalogue.sizes`).
+so many milliseconds a step, or a share of it (`tflint_perf.catalogue.cost_over_sizes`).
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from tflint_perf.catalogue.cost_over_sizes import cost_over_sizes, rows_of_sizes
 from tflint_perf.catalogue.figures import seconds
 from tflint_perf.catalogue.measured import effect_of, figure_of, runs_of, worse_of
-from tflint_perf.catalogue.sizes import cost_over_sizes, rows_of_sizes
 
 HEADER = ("experiment", "claim", "slow", "fast", "effect", "verdict")
 COLOURS: Mapping[str, str] = {

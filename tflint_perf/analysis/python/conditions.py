@@ -7,7 +7,7 @@ from itertools import takewhile
 
 import libcst as cst
 
-from tflint_perf.analysis.python.syntax import is_name, last_statement, same_code
+from tflint_perf.analysis.python.syntax import is_name, last_statement
 from tflint_perf.analysis.python.walk import Walk
 
 _LEAVES = (cst.Return, cst.Continue, cst.Break, cst.Raise)
@@ -51,18 +51,8 @@ def exits_before(walk: Walk, child: cst.CSTNode, block: cst.IndentedBlock) -> It
         yield from takewhile(lambda statement: walk.at[statement].order < order, exits)
 
 
-def exclude_each_other(walk: Walk, one: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Whether two places never run both: each stands behind the same question, and wants another answer, `if strategy is None:`
-    and `if strategy is not None:`."""
-    return any(
-        holds != also_holds and same_code(asked, also_asked)
-        for asked, holds in _asked(walk, one)
-        for also_asked, also_holds in _asked(walk, other)
-    )
-
-
-def _asked(walk: Walk, node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
-    """What each `if` around a place asks, without a `not`, and whether that holds there."""
+def asked_around(walk: Walk, node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
+    """What each `if` around a place asks, without a `not`, and whether that holds there: `x is not None` asks for `x`."""
     child, current = node, walk.parents.get(node)
     while current is not None:
         if isinstance(current, cst.If) and child is not current.test:

@@ -168,10 +168,9 @@ class SinglePasses:
             return True
         if not sites:
             return not (outside or function.name == "main") or not self._programs.trains_somewhere()
-        callers = [self._calls.function_at(site) for site in sites if self._is_beside_in_loops(site) is None]
-        if any(self._is_beside_in_loops(site) is False for site in sites):
-            return True
-        if None in callers and not self._programs.trains_somewhere():
+        beside = {site: self._is_beside_in_loops(site) for site in sites}
+        callers = [self._calls.function_at(site) for site in sites if beside[site] is None]
+        if False in beside.values() or (None in callers and not self._programs.trains_somewhere()):
             return True
         return [caller for caller in callers if caller and not self._has_epochs_of_its_own(caller)]
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import methods
-from tflint_perf.analysis.python.conditions import exclude_each_other
+from tflint_perf.analysis.python.conditions import asked_around
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -172,7 +172,7 @@ class CallGraph:
             found = [self._run_by(each) for each in value.either]
             if all(each is not None for each in found):
                 possible: dict[Function, None] = dict.fromkeys(found)  # type: ignore[arg-type]
-                yield from (f for f in possible if not exclude_each_other(self._walk, f.node, call))
+                yield from (f for f in possible if not self._exclude_each_other(f.node, call))
         elif isinstance(func, cst.Attribute) and not value.known and name not in _COMMON:
             owners = self.methods_named(name)
             # An object of unknown class, and one class here has a method of that name; not where that method hands on
@@ -251,8 +251,33 @@ class CallGraph:
             return value.function
         # Of several functions of one name, the one that the conditions here leave.
         given = {each.function for each in value.either}
-        left = [f for f in given if f is None or not exclude_each_other(self._walk, f.node, node)]
+        left = [f for f in given if f is None or not self._exclude_each_other(f.node, node)]
         return left[0] if len(left) == 1 else None
+
+    def _exclude_each_other(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+        """Whether two places never run both: each stands behind the same question, and wants another answer, `if strategy
+        is None:` and `if strategy is not None:`, and nothing can change the answer between them."""
+        return any(
+            holds != also_holds and same_code(asked, also_asked) and self._stays(asked, also_asked)
+            for asked, holds in asked_around(self._walk, one)
+            for also_asked, also_holds in asked_around(self._walk, other)
+        )
+
+    def _stays(self, asked: cst.BaseExpression, also_asked: cst.BaseExpression) -> bool:
+        """Whether a name or attribute that is asked about twice is known to be the same: one that is bound once, or that the
+        constructor alone sets."""
+        match asked, also_asked:
+            case cst.Name(), cst.Name():
+                found = self._names.lookup(asked.value, self._names.scope_of(asked))
+                also = self._names.lookup(also_asked.value, self._names.scope_of(also_asked))
+                if found is None or also is None or found[0] is not also[0] or len(found[1]) != 1:
+                    return False
+                return found[1][0].at.block.loop is None
+            case cst.Attribute(value=cst.Name()), cst.Attribute():
+                bindings = self._infer.classes.bindings_of(asked)
+                functions = [binding.at.block.function for binding in bindings]
+                return len(bindings) == 1 and functions[0] is not None and functions[0].name == "__init__"
+        return False
 
     # Questions
 

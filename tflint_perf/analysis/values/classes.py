@@ -173,11 +173,14 @@ class Classes:
         return self._of_derived(use, name) if use is not None else None
 
     def _of_derived(self, use: cst.Attribute, name: str) -> Value | None:
-        """What the classes below give an attribute that a method asks its own object for, and that its class does not have."""
+        """The object, a model say, that the classes below give an attribute which a method asks its own object for, and which
+        its class does not have. Of values nothing is said: other files may derive classes that set another one."""
         klass = self._own_class(use)
         below = self.derived(klass) if klass is not None else []
         given = [(bindings, each) for each in below if (bindings := each.attributes.get(name))]
-        return join([self._written(*each) for each in given]) if given else None
+        value = join([self._written(*each) for each in given]) if given else UNKNOWN
+        are_objects = value.kind in ("instance", *_KERAS_KINDS) or bool(value.paths)
+        return value if are_objects else None
 
     def _written(self, bindings: list[Binding], klass: Class) -> Value:
         """What is written to an attribute. A setter that nobody in sight calls, with a parameter of which nothing is known,

@@ -37,7 +37,7 @@ def rest_of(edit: Editor, call: cst.Call) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnFunction:
+class ForwardFunction:
     """What the function is called and how its decorator is spelled; what puts it there, nothing where it is already."""
 
     name: str
@@ -46,9 +46,9 @@ class OwnFunction:
     imports: tuple[Edit, ...] = ()
 
 
-def own_function(
+def forward_function(
     edit: Editor, call: cst.CSTNode, home: cst.CSTNode, forward: Forward, wanted: str
-) -> OwnFunction:
+) -> ForwardFunction:
     """The function that does what `forward` says, above the statement `home` or where an earlier call has it.
 
     The fixes of several calls share what they insert, so that each can be made with the others and without them.
@@ -58,9 +58,9 @@ def own_function(
     at, origin = edit.model.walk.at.get(home), _origin(edit, forward)
     key = (at.block, code(""), origin) if at is not None and origin is not None else None
     if at is not None and (there := _there_already(edit, at.block.statements, home, forward, code)):
-        return OwnFunction(there, spelled)
+        return ForwardFunction(there, spelled)
     shared = edit.shared.get(key)
-    if isinstance(shared, OwnFunction) and (
+    if isinstance(shared, ForwardFunction) and (
         forward.owner or shared.edits[0].start.offset <= edit.start(call)
     ):
         return shared
@@ -68,7 +68,7 @@ def own_function(
     gap = "\n" if edit.indent(home) else "\n\n"
     before = gap[edit.blank_lines_above(home) :]
     above = edit.insert_above(home, f"{before}{code(fresh)}{gap}")
-    made = OwnFunction(fresh, spelled, (above,), tuple(imports))
+    made = ForwardFunction(fresh, spelled, (above,), tuple(imports))
     if key is not None:
         edit.shared[key] = made
     return made

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.commandline import CommandLine
-from tflint_perf.cli import needs
+from tflint_perf.cli import requirements
 from tflint_perf.problems import ConfigError
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="a Python that is a shell script")
@@ -38,16 +38,16 @@ def other_python(tmp_path: Path) -> Callable[[bool], str]:
 
 def lacking(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Make the tool's own Python one without these packages, and with all others."""
-    monkeypatch.setattr(needs, "find_spec", lambda name: None if name in names else importlib.util)
+    monkeypatch.setattr(requirements, "find_spec", lambda name: None if name in names else importlib.util)
 
 
 def test_tensorflow_is_looked_for_in_the_python_that_was_named(
     monkeypatch: pytest.MonkeyPatch, other_python: Callable[[bool], str]
 ) -> None:
     lacking(monkeypatch, "tensorflow")
-    needs.refuse_what_is_missing("run", other_python(True), needs.FOR_FIGURES)
+    requirements.refuse_what_is_missing("run", other_python(True), requirements.FOR_FIGURES)
     with pytest.raises(ConfigError) as refused:
-        needs.refuse_what_is_missing("run", sys.executable, needs.FOR_FIGURES)
+        requirements.refuse_what_is_missing("run", sys.executable, requirements.FOR_FIGURES)
     assert str(refused.value) == (
         "run: not installed: tensorflow; `pip install 'tflint-perf[verify]'` brings all that is needed, or name the Python "
         "that has TensorFlow with --python"
@@ -60,7 +60,7 @@ def test_a_named_python_without_tensorflow_is_told(
     lacking(monkeypatch)
     python = other_python(False)
     with pytest.raises(ConfigError) as refused:
-        needs.refuse_what_is_missing("prove", python, needs.FOR_FIGURES)
+        requirements.refuse_what_is_missing("prove", python, requirements.FOR_FIGURES)
     assert str(refused.value) == f"prove: TensorFlow is not installed for {python}"
 
 
@@ -70,7 +70,9 @@ def test_all_that_another_python_lacks_is_told(
     lacking(monkeypatch, "matplotlib")
     python = other_python(True)
     with pytest.raises(ConfigError) as refused:
-        needs.refuse_what_is_missing("verify", python, ("rich", "matplotlib"), ("tensorflow", "psutil"))
+        requirements.refuse_what_is_missing(
+            "verify", python, ("rich", "matplotlib"), ("tensorflow", "psutil")
+        )
     assert str(refused.value) == (
         f"verify: psutil is not installed for {python}; not installed beside tflint-perf: matplotlib; "
         "`pip install matplotlib` brings what is needed"
@@ -82,7 +84,7 @@ def test_what_the_tool_itself_lacks_comes_without_tensorflow(
 ) -> None:
     lacking(monkeypatch, "tensorflow", "scipy")
     with pytest.raises(ConfigError) as refused:
-        needs.refuse_what_is_missing("run", other_python(True), needs.FOR_FIGURES)
+        requirements.refuse_what_is_missing("run", other_python(True), requirements.FOR_FIGURES)
     assert str(refused.value) == (
         "run: not installed beside tflint-perf: scipy; `pip install 'tflint-perf[run]'` brings what is needed"
     )
@@ -102,7 +104,7 @@ def test_what_is_no_python_for_this_is_told(tmp_path: Path, script: str, said: s
     python.write_text(f"#!/bin/sh\n{script}\n")
     python.chmod(0o755)
     with pytest.raises(ConfigError) as refused:
-        needs.refuse_what_is_missing("run", str(python), ())
+        requirements.refuse_what_is_missing("run", str(python), ())
     assert str(refused.value) == f"--python: {python} {said}"
 
 
