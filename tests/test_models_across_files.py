@@ -293,3 +293,32 @@ def test_a_model_is_what_its_class_makes_until_a_file_sets_it_anew(
     results = lint_files([agent, Path("main.py")], Settings(root=Path(), rules=frozenset({"TFP105"})), 1)
     codes = [finding.code for result in results for finding in result.findings]
     assert codes == ["TFP105"] * found
+
+
+NECK = """
+    import tensorflow as tf
+    def pyramid(features, rounds, head):
+        outputs = []
+        for level in range(rounds):
+            features = head(features)
+            outputs.append(tf.keras.layers.ReLU()(features))
+        return outputs
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [("backbone(tf.keras.Input((8, 8, 3)))", False), ("backbone(images)", True)]
+)
+def test_layers_that_another_file_applies_to_inputs_make_no_steps(
+    tmp_path: Path, given: str, found: bool
+) -> None:
+    (tmp_path / "neck.py").write_text(dedent(NECK))
+    (tmp_path / "detector.py").write_text(
+        "import tensorflow as tf\nfrom neck import pyramid\nfrom backbones import backbone\n"
+        "def build(images):\n"
+        "    head = tf.keras.Sequential([tf.keras.layers.Conv2D(8, 3)])\n"
+        f"    return pyramid({given}, 5, head)\n"
+    )
+    files = [tmp_path / name for name in ("neck.py", "detector.py")]
+    results = lint_files(files, Settings(root=tmp_path, rules=frozenset({"TFP107", "TFP204"})), 1)
+    assert bool([finding for result in results for finding in result.findings]) == found

@@ -26,7 +26,7 @@ from tflint_perf.analysis.python.syntax import (
     has_stars,
     keyword_argument,
 )
-from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.calls import CallGraph, given_by
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import taken_part
 from tflint_perf.analysis.values.made_kinds import MadeKinds
@@ -59,7 +59,7 @@ class FunctionalModels:
 
     def is_symbolic(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is, or holds, a tensor that stands for an input or a result of a functional model."""
-        return bool(self._begins) and self._asked(node)
+        return self._asked(node)
 
     @remembered
     def builds(self, function: Function) -> bool:
@@ -74,14 +74,6 @@ class FunctionalModels:
         )
 
     # From the beginning
-
-    @cached_property
-    def _begins(self) -> bool:
-        """Whether anything in the file gives a symbolic tensor of itself."""
-        walk = self._walk
-        calls = (call for calls in walk.calls.values() for call in calls)
-        ends = (node for name in _ENDS for node in walk.attributes.get(name, ()))
-        return any(map(self._is_beginning, calls)) or any(map(self._is_end, ends))
 
     def _is_beginning(self, call: cst.Call) -> bool:
         return has(builtin_or_qualified(self._infer, call.func), "input") or self._applies_new_layer(call)
@@ -160,19 +152,20 @@ class FunctionalModels:
         if known is None:
             self._parameters[function, name] = False
             known = self._parameters[function, name] = (
-                not self._is_run_by_keras(function)
-                and not self._calls.callers_outside(function)
-                and self._is_given_by_all(function, name)
+                not self._is_run_by_keras(function) and self._is_given_by_all(function, name)
             )
         return known
 
     def _is_given_by_all(self, function: Function, name: str) -> bool:
-        given = [
-            value
-            for value in self._calls.arguments(function, name)
-            if self._infer.value(value).kind != "none"
-        ]
-        return bool(given) and all(self._ask(value, (), set()) for value in given)
+        callers = self._calls.callers_outside(function)
+        if not all(any(given.symbolic for given in given_by(caller, function, name)) for caller in callers):
+            return False
+        values = self._calls.arguments(function, name)
+        given = [value for value in values if self._infer.value(value).kind != "none"]
+        if not given:
+            # Calls of this file that hide what they give tell nothing.
+            return bool(callers) and not self._calls.sites(function)
+        return all(self._ask(value, (), set()) for value in given)
 
     def _is_run_by_keras(self, function: Function) -> bool:
         kind = self._infer.classes.keras_kind(function.owner) if function.owner is not None else ""

@@ -178,7 +178,9 @@ def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
         place = at if arg.keyword is None else -1
         size = model.loops.batches.size(arg.value)
         few: Literal["", "sample", "batch"] = size if size in ("sample", "batch") else ""
-        if isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
+        if model.functional_models.is_symbolic(arg.value):
+            yield Given(name, place, None, symbolic=True)
+        elif isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
             how = model.host_batches.sources.of(arg.value)
             for value in model.value(arg.value).alternatives:
                 path = _path_of_object(value)

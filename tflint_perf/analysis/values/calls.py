@@ -322,15 +322,12 @@ class CallGraph:
 
     def given_outside(self, function: Function, name: str, *, per_step: bool = False) -> Iterator[Given]:
         """What callers in other files, or those that do so on each step, give as a parameter, as far as they say."""
-        places = function.places
         callers = self.callers_outside(function)
         if function.name == "__init__":
             callers = tuple(self._outside.callers(name_given(function)))
         for caller in callers:
-            for given in caller.given if not per_step or (caller.per_step and caller.always) else ():
-                at = places[given.at] if 0 <= given.at < len(places) else given.name
-                if at in (name, "*"):
-                    yield given
+            if not per_step or (caller.per_step and caller.always):
+                yield from given_by(caller, function, name)
 
     def makers_of_iterators(self, function: Function) -> list[Function]:
         """The `__iter__` of other classes whose objects a loop goes over by a function, their iterators' `__next__`."""
@@ -416,3 +413,12 @@ class CallGraph:
         if isinstance(packed, cst.Tuple) and 0 <= position < len(packed.elements):
             return [packed.elements[position].value]
         return []
+
+
+def given_by(caller: Caller, function: Function, name: str) -> Iterator[Given]:
+    """What a caller in another file says of what it gives to `function` as a parameter."""
+    places = function.places
+    for given in caller.given:
+        at = places[given.at] if 0 <= given.at < len(places) else given.name
+        if at in (name, "*"):
+            yield given
