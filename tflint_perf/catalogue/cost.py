@@ -55,15 +55,16 @@ def cost_on_record(code: str) -> str | None:
     return cost_of(all_evidence().get(code, ()))
 
 
-def cost_of(evidence: Sequence[Evidence]) -> str | None:
+def cost_of(evidence: Sequence[Evidence], *, in_table: bool = False) -> str | None:
     """The cost in a few words for each kind of device that has measured it: `17× a step on CPU`.
 
-    Where it was measured at three sizes, they say what it is (`sizes`), and that no step of the user's was measured.
+    Where it was measured at three sizes, they say what it is (`sizes`), and that no step of the user's was measured. A table
+    of rules, which is about no step of the user's, does without the latter.
 
     The newest record of a kind of device speaks for it. A claim that did not hold there says so beside its
     figure, for people may select a rule that is off. None where no device has a figure.
     """
-    said = list(map(_cost, _newest(evidence)))
+    said = [_cost(record, in_table) for record in _newest(evidence)]
     return ("; " if any(";" in one for one in said) else ", ").join(said) or None
 
 
@@ -126,19 +127,17 @@ def _figure(evidence: Evidence) -> Cost:
     )
 
 
-def _cost(evidence: Evidence) -> str:
+def _cost(evidence: Evidence, in_table: bool) -> str:
     claim = evidence.record["claim"]
     key = claim["metric"], claim["kind"]
     over_sizes = cost_over_sizes(evidence.record)
     said = over_sizes or _WORDS.get(key, _other)(evidence)
-    where = f"this rule's own script on {evidence.where}" if over_sizes else evidence.where
+    where = f"this rule's own script on {evidence.where}" if over_sizes and not in_table else evidence.where
     if evidence.verdict != "confirmed":
         return f"{evidence.verdict} on {where}: {said}"
-    return (
-        f"{said}{_price(evidence)}; measured on {where}"
-        if over_sizes
-        else f"{said} on {where}{_price(evidence)}"
-    )
+    if not over_sizes:
+        return f"{said} on {where}{_price(evidence)}"
+    return f"{said}{_price(evidence)}{', on' if in_table else '; measured on'} {where}"
 
 
 def _price(evidence: Evidence) -> str:

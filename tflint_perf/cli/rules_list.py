@@ -38,7 +38,7 @@ def fixes_of(rule: RuleInfo) -> str:
 def cost_in_words(rule: RuleInfo, on_record: OnRecord) -> str:
     """What a rule was measured to cost, or why there is no figure."""
     evidence = on_record.get(rule.code, ())
-    cost = cost_of(evidence)
+    cost = cost_of(evidence, in_table=True)
     if cost is not None:
         return cost
     known = status(rule, evidence)
