@@ -124,7 +124,10 @@ def test_a_claim_that_did_not_hold_says_so() -> None:
 
 
 def test_a_table_of_rules_is_about_no_step_of_the_users() -> None:
-    assert cost_of(on_record(A_CONSTANT), in_table=True) == "about 180 ms more a step, whatever the model, on CPU"
+    assert (
+        cost_of(on_record(A_CONSTANT), in_table=True)
+        == "about 180 ms more a step, whatever the model, on CPU"
+    )
     refuted = sized([(0.0097, 0.001), (0.012, 0.01), (0.5, 0.5)], verdict="refuted")
     said = "1.0 to 9.7× a step, from a large to a small model"
     assert cost_of(on_record(refuted), in_table=True) == f"refuted on CPU: {said}"
