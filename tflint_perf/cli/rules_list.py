@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tflint_perf.catalogue.cost import cost_of, figures_of
+from tflint_perf.catalogue.cost import WHAT_COSTS_ARE, cost_of, figures_of
 from tflint_perf.catalogue.rules import RuleInfo
 from tflint_perf.catalogue.symptoms import (
     SYMPTOMS,
@@ -49,6 +49,7 @@ def rules_text(rules: Rules, on_record: OnRecord, style: Style) -> Iterator[str]
     """A table of all rules, and the symptoms that lead to some of them."""
     rows = _rows(rules.values(), on_record)
     yield from _table([_COLUMNS, *rows], style, headed=True)
+    yield WHAT_COSTS_ARE
     yield ""
     yield style.strong("What do you see?")
     width = max(len(symptom.name) for symptom in SYMPTOMS)
