@@ -11,6 +11,7 @@ from tflint_perf.catalogue.rules import RuleInfo
 from tflint_perf.catalogue.symptoms import (
     SYMPTOMS,
     Cause,
+    Elsewhere,
     Symptom,
     causes_of,
     claims_it,
@@ -75,6 +76,11 @@ def symptom_text(symptom: Symptom, rules: Rules, on_record: OnRecord, style: Sty
             yield f"See also: {other.name} ({other.title})"
     yield "Look for them in your code:"
     yield f"  tflint-perf --select {','.join(sorted(codes_of(symptom, rules)))}"
+
+
+def elsewhere_text(elsewhere: Elsewhere) -> Iterator[str]:
+    """Where to look for what no rule finds."""
+    yield from textwrap.wrap(elsewhere.says, _WIDTH)
 
 
 def ranked_causes(symptom: Symptom, rules: Rules, on_record: OnRecord) -> list[Cause]:
