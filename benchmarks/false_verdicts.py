@@ -8,7 +8,7 @@ others say what such noise leaves of the power to tell: how many experiments con
 (`clear`), and refute one that is not there (`nothing`). Noise is that of one run, in shares of the figure.
 
 A second table is of `prove`: how many fixes that change nothing it calls faster (`nothing`), and how many that save a
-third of the time it calls faster (`third`).
+third of the time it calls faster (`third`); then the same of those that save two thirds, where it is asked for as few runs as it takes (`few`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from typing import Final
 from tflint_perf.prove.times import Timed, Way
 from tflint_perf.rule import Claim
 from tflint_perf.verify.records import Effect
-from tflint_perf.verify.runner import PAIRS_TO_SETTLE
-from tflint_perf.verify.statistics import LEAST_PAIRS, LOOKS, growth, over_pairs
+from tflint_perf.verify.statistics import LEAST_PAIRS, LOOKS, PAIRS_TO_SETTLE, growth, over_pairs
 from tflint_perf.verify.verdict import judge_effect, without_doubt
 
 PROMISED: Final = 0.05
@@ -176,13 +175,13 @@ def lines(draws: int, seed: int = 1) -> Iterator[str]:
         yield f"| {kind.name} | {' | '.join(f'{share:.1%}' for share in shares(kind, draws, seed).values())} |"
 
 
-def called(kind: Kind, rng: random.Random, true: float) -> Way:
-    """What `prove` says of the time of a fix that is so many times as fast: as many looks as it takes."""
+def called(kind: Kind, rng: random.Random, true: float, least: int = LEAST_PAIRS) -> Way:
+    """What `prove` says of the time of a fix that is so many times as fast: as many looks as it takes, `least` pairs at first."""
     effects = kind.effects(rng, true)
     pairs: list[float] = []
     found: Way = "flat"
     for confidence in LOOKS:
-        pairs += [next(effects) for _ in range(len(pairs) or LEAST_PAIRS)]
+        pairs += [next(effects) for _ in range(len(pairs) or least)]
         found = Timed(1.0, 1.0, over_pairs(pairs, confidence)).way
         if found != "flat":
             break
@@ -191,14 +190,21 @@ def called(kind: Kind, rng: random.Random, true: float) -> Way:
 
 def lines_of_prove(draws: int, seed: int = 1) -> Iterator[str]:
     """The second table, row by row."""
-    yield "| noise | nothing | third |"
-    yield "|---|---|---|"
+    yield "| noise | nothing | third | few: nothing | few: two thirds |"
+    yield "|---|---|---|---|---|"
     rng = random.Random(seed)
     for name, effects in NOISES.items():
         kind = Kind(name, 1.0, effects)
-        nothing = sum(called(kind, rng, 1.0) == "up" for _ in range(draws)) / draws
-        third = sum(called(kind, rng, 1.5) == "up" for _ in range(draws)) / draws
-        yield f"| {name} | {nothing:.1%} | {third:.1%} |"
+        shares = (
+            sum(called(kind, rng, true, least) == "up" for _ in range(draws)) / draws
+            for true, least in (
+                (1.0, LEAST_PAIRS),
+                (1.5, LEAST_PAIRS),
+                (1.0, PAIRS_TO_SETTLE),
+                (3.0, PAIRS_TO_SETTLE),
+            )
+        )
+        yield f"| {name} | {' | '.join(f'{share:.1%}' for share in shares)} |"
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from rules_table import finds, link_to, measured
 from tflint_perf.catalogue.evidence import Evidence, all_evidence, read_evidence
 from tflint_perf.catalogue.measured import effect_of, runs_of
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
-from tflint_perf.catalogue.symptoms import SYMPTOMS, Symptom, codes_of
+from tflint_perf.catalogue.symptoms import ELSEWHERE, SYMPTOMS, Symptom, codes_of
 from tflint_perf.cli.pages import OnRecord, rule_markdown
 from tflint_perf.cli.rules_list import fixes_of, ranked_causes
 from tflint_perf.config.selection import default_rules
@@ -72,18 +72,15 @@ def belief_charts(markdown: str) -> str:
 
 def symptoms() -> str:
     """What people see, in their words, and the rules that each of it leads to."""
-    return "\n".join(line for symptom in SYMPTOMS for line in _symptom(symptom))
+    seen = (line for symptom in SYMPTOMS for line in _symptom(symptom))
+    others = (line for other in ELSEWHERE for line in _head(other.title, other.says, other.phrases))
+    return "\n".join([*seen, *others])
 
 
 def _symptom(symptom: Symptom) -> Iterator[str]:
     rules = _rules()
-    yield from (f'<a id="{symptom.name}"></a>', "", f"## {symptom.title}", "", symptom.says, "")
-    yield from (
-        '<div class="words" markdown>',
-        f"In other words: {', '.join(symptom.phrases)}.",
-        "</div>",
-        "",
-    )
+    yield from (f'<a id="{symptom.name}"></a>', "")
+    yield from _head(symptom.title, symptom.says, symptom.phrases)
     for cause in ranked_causes(symptom, rules, all_evidence()):
         yield from (f"**{cause.why}**", "", '<div class="rules" markdown>', "")
         yield "| rule | finds | fix | measured |"
@@ -96,6 +93,11 @@ def _symptom(symptom: Symptom) -> Iterator[str]:
         yield from (f"See also: {', '.join(alike)}.", "")
     codes = ",".join(sorted(codes_of(symptom, rules)))
     yield from ("```console", f"$ tflint-perf --select {codes}", "```", "")
+
+
+def _head(title: str, says: str, phrases: Sequence[str]) -> Iterator[str]:
+    yield from (f"## {title}", "", says, "")
+    yield from ('<div class="words" markdown>', f"In other words: {', '.join(phrases)}.", "</div>", "")
 
 
 def _rules() -> Mapping[str, RuleInfo]:

@@ -95,7 +95,7 @@ def complaints(ran_out: str, ran_err: str) -> list[str]:
         for line in lines
         if line
         and " fixable with " not in line
-        and not line.startswith((GOOD, "Found ", "No fixes", "Each factor "))
+        and not line.startswith((GOOD, "Found ", "No fixes", "Costs come "))
     ]
 
 

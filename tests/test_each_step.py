@@ -102,6 +102,31 @@ def test_the_loop_and_the_calls_that_lead_from_it_are_told(
     assert notes(tflint_perf) == [note]
 
 
+@pytest.mark.parametrize(
+    ("code", "note"),
+    [
+        (
+            "import os\nimport numpy as np\nfrom tensorflow import keras\nmodel = keras.models.load_model('m.keras')\n"
+            "for name in os.listdir('images'):\n    image = keras.utils.load_img(name)\n    model.predict(np.array(image)[None])\n",
+            "runs on each step of the loop on line 5",
+        ),
+        (
+            "import os\nimport numpy as np\nfrom tensorflow import keras\nmodel = keras.models.load_model('m.keras')\n"
+            "def answer(name):\n    image = keras.utils.load_img(name)\n    return model.predict(np.array(image)[None])\n"
+            "for name in os.listdir('images'):\n    if name.endswith('.png'):\n        answer(name)\n",
+            "runs in the step loop on line 8, via `answer` (line 10), under a condition",
+        ),
+    ],
+)
+def test_a_loop_over_files_is_told_where_each_is_predicted(
+    tflint_perf: CommandLine, code: str, note: str
+) -> None:
+    tflint_perf.write("predict.py", code)
+    (finding,) = json.loads(tflint_perf("--select=TFP105", "--output-format=json").out)
+    assert [part["kind"] for part in finding["each_step"]] == ["loop", "call"][: 1 + ("via" in note)]
+    assert f"note: {note}\n" in tflint_perf("--select=TFP105").out
+
+
 def project(tflint_perf: CommandLine) -> None:
     for name, text in {
         "pyproject.toml": "",

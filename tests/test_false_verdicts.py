@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("scipy")
 
 from benchmarks.false_verdicts import KINDS, NOISES, PROMISED, Kind, called, lines, shares
+from tflint_perf.verify.statistics import PAIRS_TO_SETTLE
 
 # Growth takes a hundred times as long to draw; `tests/verify/test_verdict.py` draws that with less.
 RATIOS = [kind for kind in KINDS if not kind.growth]
@@ -37,6 +38,14 @@ def test_prove_calls_a_fix_that_changes_nothing_faster_as_seldom(name: str) -> N
     rng = random.Random(1)
     assert sum(called(kind, rng, 1.0) == "up" for _ in range(300)) / 300 <= PROMISED
     assert sum(called(kind, rng, 1.5) == "up" for _ in range(300)) / 300 > 0.95
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_as_few_pairs_as_prove_takes_are_fooled_no_more_often_and_show_what_is_large(name: str) -> None:
+    kind = Kind(name, 1.0, NOISES[name])
+    rng = random.Random(1)
+    assert sum(called(kind, rng, 1.0, PAIRS_TO_SETTLE) == "up" for _ in range(300)) / 300 <= PROMISED
+    assert sum(called(kind, rng, 3.0, PAIRS_TO_SETTLE) == "up" for _ in range(300)) / 300 > 0.95
 
 
 def test_the_table_has_a_row_for_each_kind() -> None:

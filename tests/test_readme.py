@@ -60,6 +60,18 @@ def test_the_picture_shows_what_is_printed() -> None:
     assert re.sub(r"\s", "", ran.stdout) in shown
 
 
+def test_the_first_screen_has_a_picture_what_a_whole_program_gained_and_an_install_line() -> None:
+    screen, rest = README.split("\n## ", 1)
+    assert len(screen.splitlines()) < 25
+    assert "](docs/terminal.svg)" in screen
+    assert re.findall(r"(?m)^\$ (pip install \S+)", screen) == ["pip install ."]
+    said = " ".join(screen.split())
+    (before, after, effect) = re.findall(
+        r"(?m)^a step, 2 to 200, mean +(\S+ ms) +(\S+ ms)  (\S+ \(.*?\))$", rest
+    )[0]
+    assert f"a step took {before}, and with one of the fixes {after}, {effect} as fast" in said
+
+
 def test_every_format_is_named() -> None:
     named = re.search(r"--output-format\s+([a-z|-]+)`", README)
     assert named is not None

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import pytest
 from mkdocs.config import load_config
 
+from tests.site_widths import CHROMIUM, cut_off
 from tflint_perf.catalogue.addresses import page_address
 from tflint_perf.catalogue.evidence import Evidence, read_evidence
 from tflint_perf.catalogue.measured import effect_of
@@ -247,6 +248,12 @@ def test_the_pages_need_nothing_from_elsewhere(site: Site) -> None:
         assert [load for load in page.loads if urlsplit(load).scheme or load.startswith("//")] == [], file
     for file in site.folder.rglob("*.css"):
         assert not re.search(r"url\(['\"]?(?:https?:)?//|@import", file.read_text(encoding="utf-8")), file
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="takes Chromium, which lays pages out")
+def test_no_page_is_cut_off(site: Site, tmp_path: Path) -> None:
+    pages = [f"/{file.relative_to(site.folder).as_posix()}" for file in site.pages()]
+    assert cut_off(site.folder, pages, (390, 1280, 1920), tmp_path) == {}
 
 
 def test_lists_and_tables_are_read_as_such(site: Site) -> None:

@@ -16,6 +16,7 @@ from tflint_perf.catalogue.evidence import Evidence, read_evidence
 from tflint_perf.catalogue.measured import Run, Side, runs_of
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
 from tflint_perf.catalogue.symptoms import (
+    ELSEWHERE,
     SYMPTOMS,
     UNREACHED,
     Symptom,
@@ -138,6 +139,7 @@ OTHERWISE = {
         "memory-grows",
         "TFP406",
     ): "memory comes to rest after the first steps, which the few steps of its runs are",
+    ("memory-grows", "TFP408"): "it comes to rest after 20 steps, as a run of 160 showed",
     ("memory-grows", "TFP509"): "a buffer fills, and then stays as it is",
 }
 
@@ -232,6 +234,20 @@ def test_a_name_a_title_and_each_phrase_find_their_symptom(symptom: Symptom) -> 
 @pytest.mark.parametrize("words", ["", "bananas", "the", "of to in"])
 def test_words_that_say_nothing_find_nothing(words: str) -> None:
     assert symptoms_like(words) == []
+
+
+@pytest.mark.parametrize("words", ["loss is nan", "Why is my loss NaN?", "exploding gradients"])
+def test_what_no_rule_finds_is_said_to_be_found_elsewhere(tflint_perf: CommandLine, words: str) -> None:
+    assert symptoms_like(words) == []
+    ran = tflint_perf("rules", "--symptom", words)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("No rule finds what makes a loss NaN or infinite.")
+    assert "TFP101" not in ran.out
+    assert json.loads(tflint_perf("rules", "--symptom", words, "--output-format", "json").out) == []
+
+
+def test_no_phrase_of_what_is_found_elsewhere_is_one_of_a_symptom() -> None:
+    assert [(one.title, phrase) for one in ELSEWHERE for phrase in one.phrases if symptoms_like(phrase)] == []
 
 
 # The command

@@ -13,7 +13,7 @@ from junitparser import JUnitXml
 from tests.commandline import BROKEN, GC_FINDING, SLOW, CommandLine
 from tests.verify.synthetic import CPU, GPU, document, not_measurable, result, run
 from tflint_perf.catalogue import cost, evidence
-from tflint_perf.catalogue.cost import cost_of
+from tflint_perf.catalogue.cost import WHAT_COSTS_ARE, cost_of
 from tflint_perf.catalogue.evidence import Evidence, evidence_of
 from tflint_perf.catalogue.rules import RuleInfo
 from tflint_perf.cli.pages import rule_markdown, rule_object, rule_text
@@ -79,26 +79,24 @@ def test_an_opt_in_rule_is_off_whatever_was_found_until_it_is_selected(
 
 
 COSTS: dict[str, dict[str, Any]] = {
-    "17× a step on CPU": result(),
-    "1,200× a step on CPU": result(value=1234.0),
-    "24× a sample on CPU": result(value=24.3, metric="time per sample"),
-    "step 2.1× slower after 100 steps on CPU": result(value=2.14, kind="growth"),
-    "+1 tensor a step on CPU": result(run(0.1, tensors=1.0), value=8.0, metric="live tensors", kind="growth"),
-    "+3 tensors a step on CPU": result(
-        run(0.1, tensors=3.0), value=8.0, metric="live tensors", kind="growth"
-    ),
-    "+2.0 MB a step on CPU": result(run(0.1, leak=2_000_000), value=8.0, metric="host memory", kind="growth"),
-    "a new trace each step on CPU": result(run(0.1, traces=100), value=4.0, metric="traces", kind="growth"),
-    "0.25 traces a step on CPU": result(run(0.1, traces=25), value=4.0, metric="traces", kind="growth"),
-    "3.0× the first step on CPU": result(value=3.0, metric="first step"),
-    "refuted on CPU: 1.0× a step": REFUTED,
-    "inconclusive on CPU: 2.0× a step": result(value=2.01, verdict="inconclusive"),
+    "CPU: 17× the step time": result(),
+    "CPU: 1,200× the step time": result(value=1234.0),
+    "CPU: 24× the time per sample": result(value=24.3, metric="time per sample"),
+    "CPU: 2.1× the step time after 100 steps": result(value=2.14, kind="growth"),
+    "CPU: +1 tensor a step": result(run(0.1, tensors=1.0), value=8.0, metric="live tensors", kind="growth"),
+    "CPU: +3 tensors a step": result(run(0.1, tensors=3.0), value=8.0, metric="live tensors", kind="growth"),
+    "CPU: +2.0 MB a step": result(run(0.1, leak=2_000_000), value=8.0, metric="host memory", kind="growth"),
+    "CPU: a new trace each step": result(run(0.1, traces=100), value=4.0, metric="traces", kind="growth"),
+    "CPU: +0.25 traces a step": result(run(0.1, traces=25), value=4.0, metric="traces", kind="growth"),
+    "CPU: 3.0× the first step": result(value=3.0, metric="first step"),
+    "CPU: refuted, 1.0× the step time": REFUTED,
+    "CPU: inconclusive, 2.0× the step time": result(value=2.01, verdict="inconclusive"),
 }
 
 
 @pytest.mark.parametrize(("words", "record"), COSTS.items())
 def test_the_cost_of_a_finding_is_the_effect_in_words(words: str, record: dict[str, Any]) -> None:
-    assert cost_of(on_record(record)) == words
+    assert cost_of(on_record(record)) == f"own script, {words}"
 
 
 def test_the_cost_is_told_for_each_kind_of_device_by_its_newest_record() -> None:
@@ -106,7 +104,10 @@ def test_the_cost_is_told_for_each_kind_of_device_by_its_newest_record() -> None
         evidence_of(document({"TFP406": result(value=value)}, GPU, date))["TFP406"]
         for value, date in ((3.0, "2029-01-01"), (5.0, "2031-01-01"))
     )
-    assert cost_of((new, *on_record(result()), old)) == "17× a step on CPU, 5.0× a step on Synthetic GPU"
+    assert (
+        cost_of((new, *on_record(result()), old))
+        == "own script, CPU: 17× the step time; Synthetic GPU: 5.0× the step time"
+    )
 
 
 @pytest.mark.parametrize("records", [(), on_record(not_measurable()), verdicts("failed")])
@@ -127,14 +128,16 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_findings_end_with_their_cost_in_every_format(tflint_perf: CommandLine, format: str) -> None:
     tflint_perf.write("slow.py", SLOW)
     out = tflint_perf("--select=TFP406", f"--output-format={format}").out
-    assert json.dumps(" (17× a step on CPU)", ensure_ascii="×" not in out).strip('"') in out
+    assert json.dumps(" (own script, CPU: 17× the step time)", ensure_ascii="×" not in out).strip('"') in out
 
 
 @pytest.mark.usefixtures("recorded")
 def test_the_cost_is_at_the_end_of_the_message(tflint_perf: CommandLine) -> None:
     tflint_perf.write("slow.py", SLOW)
     lines = tflint_perf("--select=TFP1,TFP406", "--output-format=concise", "--quiet").out.splitlines()
-    assert [line.endswith(" (17× a step on CPU)") for line in lines] == [GC_FINDING in line for line in lines]
+    assert [line.endswith(" (own script, CPU: 17× the step time)") for line in lines] == [
+        GC_FINDING in line for line in lines
+    ]
     assert len(lines) == 2
 
 
@@ -239,9 +242,9 @@ def test_formats_with_room_for_words_alone_say_the_range_the_device_and_where_it
         for format in ("rdjson", "junit", "gitlab", "github")
     }
     (command,) = report["github"].splitlines()
-    assert command.endswith(f"(17× a step on CPU)%0Ameasured: {SAID}")
+    assert command.endswith(f"(own script, CPU: 17× the step time)%0Ameasured: {SAID}")
     (diagnostic,) = json.loads(report["rdjson"])["diagnostics"]
-    assert diagnostic["message"].endswith(f"(17× a step on CPU)\n\nMeasured:\n\n- {SAID}")
+    assert diagnostic["message"].endswith(f"(own script, CPU: 17× the step time)\n\nMeasured:\n\n- {SAID}")
     (issue,) = json.loads(report["gitlab"])
     assert issue["content"] == {"body": f"Measured:\n\n- {SAID}\n"}
     ((case,),) = JUnitXml.fromstring(report["junit"].encode())
@@ -262,10 +265,8 @@ def test_what_was_not_measured_has_no_room_taken(tflint_perf: CommandLine) -> No
 
 @pytest.mark.usefixtures("recorded")
 @pytest.mark.parametrize("format", ["full", "concise", "grouped"])
-def test_that_factors_do_not_multiply_is_said_once_where_there_are_several(
-    tflint_perf: CommandLine, format: str
-) -> None:
-    said = "Each factor is that of a small script with this one fault: factors cannot be multiplied."
+def test_what_costs_are_is_said_once_where_there_are_several(tflint_perf: CommandLine, format: str) -> None:
+    said = WHAT_COSTS_ARE
     options = ("--select=TFP406", f"--output-format={format}")
     tflint_perf.write("slow.py", SLOW)
     assert said not in tflint_perf(*options).out

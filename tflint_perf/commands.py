@@ -353,25 +353,28 @@ def rules(words: str | None, output_format: Literal["text", "json"]) -> None:
 
     from tflint_perf.catalogue.evidence import all_evidence
     from tflint_perf.catalogue.rules import catalogue
-    from tflint_perf.catalogue.symptoms import SYMPTOMS, codes_of, symptoms_like
+    from tflint_perf.catalogue.symptoms import SYMPTOMS, codes_of, elsewhere_like, symptoms_like
     from tflint_perf.cli import rules_list
     from tflint_perf.report.style import style_for
 
     known, evidence, style = catalogue(), all_evidence(), style_for(sys.stdout)
     symptoms = () if words is None else symptoms_like(words)
-    if words is not None and not symptoms:
+    elsewhere = [] if words is None or symptoms else elsewhere_like(words)
+    if words is not None and not (symptoms or elsewhere):
         raise click.UsageError(
             f"--symptom: no symptom matches `{words}`; there are {', '.join(one.name for one in SYMPTOMS)}"
         )
     if output_format == "json":
-        codes = {code for symptom in symptoms for code in codes_of(symptom, known)} if symptoms else known
+        codes = known if words is None else {code for one in symptoms for code in codes_of(one, known)}
         print(
             json.dumps(
                 [rules_list.rule_row(known[code], known, evidence) for code in sorted(codes)], indent=2
             )
         )
         return
-    if not symptoms:
+    for one in elsewhere:
+        print("\n".join(rules_list.elsewhere_text(one)))
+    if words is None:
         print("\n".join(rules_list.rules_text(known, evidence, style)))
     for number, symptom in enumerate(symptoms):
         lines = rules_list.symptom_text(symptom, known, evidence, style)

@@ -13,6 +13,7 @@ from tflint_perf.repair import Refusal, Repair
 if TYPE_CHECKING:
     import libcst as cst
 
+    from tflint_perf.analysis.execution.step_loop_paths import Way
     from tflint_perf.analysis.model import Model
     from tflint_perf.edit import Editor
 
@@ -58,7 +59,8 @@ class Report:
 
     `fix` is called only for findings that are shown, once positions are known; `bold` where bold
     fixes are asked for: `prove` tries it where the other does not pay, or first. `as_measured` is False for a form of
-    the rule's case that costs less than the one in its experiment: no figure is said with it.
+    the rule's case that costs less than the one in its experiment: no figure is said with it. `steps` is the way from a loop
+    that only this rule takes for one of steps.
     """
 
     node: cst.CSTNode
@@ -67,6 +69,7 @@ class Report:
     as_measured: bool = True
     bold: Callable[[Editor], Repair | Refusal | None] | None = None
     bold_first: bool = False
+    steps: Way = ()
 
 
 class Rule(ABC):

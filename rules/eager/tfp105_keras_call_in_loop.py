@@ -8,6 +8,7 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.execution.short_loops import runs_over_files
+from tflint_perf.analysis.execution.step_loop_paths import Way
 from tflint_perf.analysis.execution.timed_calls import is_only_timed
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import (
@@ -99,7 +100,8 @@ class KerasCallInLoop(Rule):
         for call in model.calls_named(*_ON_BATCH):
             if not _is_of_keras_model(model, call) or not model.loops.batches.are_taken_by(call):
                 continue
-            if not (model.is_per_step(call) or _is_for_each_file(model, call)):
+            files = () if model.is_per_step(call) else _from_loop_over_files(model, call)
+            if not (model.is_per_step(call) or files):
                 continue
             if model.is_compiled(call) or model.guard_of(call) is not None:
                 continue
@@ -114,6 +116,7 @@ class KerasCallInLoop(Rule):
                 partial(_call_on_batch, call=call),
                 bold=partial(compile_prediction, call=call) if name == "predict" else None,
                 bold_first=True,
+                steps=files,
             )
 
 
@@ -154,15 +157,19 @@ def _is_of_keras_model(model: Model, call: cst.Call) -> bool:
     return not own and model.value(call.func.value).kind == "model" and not _gives_tensors(model, call)
 
 
-def _is_for_each_file(model: Model, call: cst.Call) -> bool:
-    """Whether `call` predicts for each of several files: such a loop is one of epochs where it trains, and of steps
-    where it does not."""
+def _from_loop_over_files(model: Model, call: cst.Call) -> Way:
+    """The way from a loop in which `call` predicts for each of several files; () where there is none. Such a loop is one of
+    epochs where it trains, and of steps where it does not."""
     if callee_name(call) != "predict":
-        return False
-    function, loops = model.function_at(call), [model.loops.innermost_loop(call)]
-    if loops == [None] and function is not None:
-        loops = [model.loops.innermost_loop(site) for site in model.calls.sites(function)]
-    return any(loop is not None and runs_over_files(model.infer, loop) for loop in loops)
+        return ()
+    function, ways = model.function_at(call), [[call]]
+    if model.loops.innermost_loop(call) is None and function is not None:
+        ways = [[site, call] for site in model.calls.sites(function)]
+    for way in ways:
+        loop = model.loops.innermost_loop(way[0])
+        if loop is not None and runs_over_files(model.infer, loop):
+            return model.step_loop_paths.through(loop, *way)
+    return ()
 
 
 def _gives_tensors(model: Model, call: cst.Call) -> bool:

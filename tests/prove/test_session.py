@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import BadParameter
 
 from tests.prove.support import PREDICTS, Watcher
 from tflint_perf.observed.process import Seen
@@ -234,6 +235,41 @@ def test_all_at_once_takes_no_more_runs_than_its_pairs(proving: Proving) -> None
     assert {fix["code"] for fix in document(ran)["together"]} == set(FIXES)
     assert document(ran)["fixes"] == []
     assert "train.py: 3 of 3 fixes pay: " in proving(Watcher({COLLECTS: 3.0}), "--together")[1]
+
+
+def test_few_runs_prove_what_is_large_and_say_how_sure_they_are(proving: Proving) -> None:
+    watcher = Watcher({COLLECTS: 3.0})
+    ran = proving(watcher, "--pairs=3")
+    assert ran[0] == 0
+    assert len(watcher.seen) == 2 + 3 * 4
+    assert "train.py: 1 of 3 fixes pays: " in ran[1]
+    said = "3 runs give intervals of 75%, so only what is surely 1.5× as fast counts as faster."
+    assert said in ran[1].splitlines()
+    assert said in proving(Watcher({COLLECTS: 3.0}), "--pairs=3", "--output-format=markdown")[1]
+    assert "give intervals of" not in proving(Watcher({COLLECTS: 3.0}))[1]
+
+
+def test_few_runs_leave_open_what_more_of_them_show(proving: Proving) -> None:
+    pays, open_still = (
+        next(
+            fix
+            for fix in document(
+                proving(Watcher({COLLECTS: 1.3}), f"--pairs={pairs}", "--output-format=json")
+            )["fixes"]
+            if fix["code"] == "TFP406"
+        )
+        for pairs in (5, 4)
+    )
+    assert pays["status"] == "pays"
+    assert open_still["status"] == "no difference"
+    assert open_still["why"].startswith("so few runs leave it open: 1.")
+    assert open_still["times"]["stretch"]["effect"]["confidence"] == 0.875
+
+
+@pytest.mark.parametrize("pairs", ["0", "1", "2"])
+def test_two_runs_are_no_proof_of_anything(proving: Proving, pairs: str) -> None:
+    with pytest.raises(BadParameter, match="x>=3"):
+        proving(Watcher(), f"--pairs={pairs}")
 
 
 def test_where_nothing_pays_the_exit_code_is_1(proving: Proving) -> None:

@@ -17,14 +17,13 @@ from tflint_perf.catalogue.figures import count, ratio, size
 from tflint_perf.catalogue.measured import value_of
 from tflint_perf.records import dataclass
 
+WHAT_COSTS_ARE = (
+    "Costs come from each rule's own small script, its slow form against its fast one, not from your program: "
+    "don't add or multiply them."
+)
 # A price of the fast form that a message tells, and how: the first step is over soon.
 _MUCH = 1.5
-_PRICES: Mapping[str, str] = {
-    "step time": "a step",
-    "time per sample": "a sample",
-    "host memory": "the host memory",
-    "peak device memory": "the device memory",
-}
+_PRICES = frozenset({"step time", "time per sample", "host memory", "peak device memory"})
 # The first steps of a run may be the only ones without a new trace.
 _EACH = 0.9
 
@@ -55,16 +54,19 @@ def cost_on_record(code: str) -> str | None:
     return cost_of(all_evidence().get(code, ()))
 
 
-def cost_of(evidence: Sequence[Evidence]) -> str | None:
-    """The cost in a few words for each kind of device that has measured it: `17× a step on CPU`.
+def cost_of(evidence: Sequence[Evidence], *, in_table: bool = False) -> str | None:
+    """The cost in a few words for each kind of device that has measured it: `own script, CPU: 17× the step time`.
 
-    Where it was measured at three sizes, they say what it is (`sizes`), and that no step of the user's was measured.
+    So nobody takes it for a measurement of his own step; a table of rules is about none, and does without. Where it was measured
+    at three sizes, they say what it is (`sizes`).
 
     The newest record of a kind of device speaks for it. A claim that did not hold there says so beside its
     figure, for people may select a rule that is off. None where no device has a figure.
     """
-    said = list(map(_cost, _newest(evidence)))
-    return ("; " if any(";" in one for one in said) else ", ").join(said) or None
+    said = [_cost(record) for record in _newest(evidence)]
+    if not said:
+        return None
+    return "; ".join(said) if in_table else f"own script, {'; '.join(said)}"
 
 
 def _newest(evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -128,23 +130,17 @@ def _figure(evidence: Evidence) -> Cost:
 
 def _cost(evidence: Evidence) -> str:
     claim = evidence.record["claim"]
-    key = claim["metric"], claim["kind"]
-    over_sizes = cost_over_sizes(evidence.record)
-    said = over_sizes or _WORDS.get(key, _other)(evidence)
-    where = f"this rule's own script on {evidence.where}" if over_sizes else evidence.where
+    say = _WORDS.get((claim["metric"], claim["kind"]), _other)
+    said = cost_over_sizes(evidence.record) or say(evidence)
     if evidence.verdict != "confirmed":
-        return f"{evidence.verdict} on {where}: {said}"
-    return (
-        f"{said}{_price(evidence)}; measured on {where}"
-        if over_sizes
-        else f"{said} on {where}{_price(evidence)}"
-    )
+        return f"{evidence.where}: {evidence.verdict}, {said}"
+    return f"{evidence.where}: {said}{_price(evidence)}"
 
 
 def _price(evidence: Evidence) -> str:
     """What the fast form costs of step time and memory where that is much; a rule's page has the rest."""
     much = [
-        f"{ratio(one['effect']['value'])} {_PRICES[one['metric']]}"
+        f"{ratio(one['effect']['value'])} the {one['metric']}"
         for one in evidence.record.get("worse") or ()
         if one["metric"] in _PRICES and one["effect"]["value"] >= _MUCH
     ]
@@ -155,12 +151,8 @@ def _effect(evidence: Evidence) -> float:
     return float(evidence.record["effect"]["value"])
 
 
-def _times(of: str) -> Callable[[Evidence], str]:
-    return lambda evidence: f"{ratio(_effect(evidence))} {of}"
-
-
 def _slowdown(evidence: Evidence) -> str:
-    return f"step {ratio(_effect(evidence))} slower after {evidence.record['steps']:,} steps"
+    return f"{_other(evidence)} after {evidence.record['steps']:,} steps"
 
 
 def _kept_tensors(evidence: Evidence) -> str:
@@ -180,7 +172,7 @@ def _traces(evidence: Evidence) -> str:
     traces = value_of(evidence.record, "slow")
     if traces is None:
         return _other(evidence)
-    return "a new trace each step" if traces > _EACH else f"{count(traces)} traces a step"
+    return "a new trace each step" if traces > _EACH else f"+{count(traces)} traces a step"
 
 
 def _other(evidence: Evidence) -> str:
@@ -188,9 +180,7 @@ def _other(evidence: Evidence) -> str:
 
 
 _WORDS: Mapping[tuple[str, str], Callable[[Evidence], str]] = {
-    ("step time", "ratio"): _times("a step"),
     ("step time", "growth"): _slowdown,
-    ("time per sample", "ratio"): _times("a sample"),
     ("live tensors", "growth"): _kept_tensors,
     ("host memory", "growth"): _kept_bytes,
     ("traces", "growth"): _traces,

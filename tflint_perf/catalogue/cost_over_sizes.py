@@ -24,7 +24,6 @@ _HARDLY: Final = 0.15
 _TIMES = ("step time", "time per sample", "first step")
 SIZES_HEADER: Final = ("size", "what it is", "slow", "fast", "effect", "verdict")
 _MORE: Final[Mapping[str, str]] = {"time per sample": "a sample", "first step": "in the first step"}
-_TIMES_OF: Final[Mapping[str, str]] = {"time per sample": "a sample"}
 _TIMES_SIGN: Final = "\N{MULTIPLICATION SIGN}"
 
 Behaviour = Literal["constant", "share", "depends"]
@@ -79,7 +78,7 @@ def behaviour(record: Mapping[str, Any]) -> Behaviour | None:
 
 
 def cost_over_sizes(record: Mapping[str, Any]) -> str | None:
-    """A cost in words that nobody takes for a measurement of his own step: `about 180 ms more a step, whatever the model`.
+    """A cost in words that say what else there was beside the step it was measured in: `+180 ms a step at 3 sizes of the model`.
 
     None where it was not measured at three sizes.
     """
@@ -90,14 +89,13 @@ def cost_over_sizes(record: Mapping[str, Any]) -> str | None:
     if record["claim"]["kind"] == "growth":
         say, around = _growth(record)
         if kind == "constant":
-            return f"{around.format(_range(sorted(cost.slow for cost in costs), say))}, {_whatever(record)}"
+            return f"{around.format(_range(sorted(cost.slow for cost in costs), say))} {_at_sizes(record)}"
         return _by_size(record, [(cost.slow, cost.size) for cost in costs], say, around)
     if kind == "constant":
         more = sorted(cost.more for cost in costs)
-        about = "about " if more[-1] <= _ONE * more[0] else ""
         figure = _range(more, seconds if metric in _TIMES else size)
-        return f"{about}{figure} more {step if metric == 'step time' else _MORE.get(metric, f'of {metric}')}, {_whatever(record)}"
-    around = f"{{}} {step if metric == 'step time' else _TIMES_OF.get(metric, f'the {metric}')}"
+        return f"+{figure} {step if metric == 'step time' else _MORE.get(metric, f'of {metric}')} {_at_sizes(record)}"
+    around = f"{{}} the {metric if step == 'a step' or metric != 'step time' else f'time of {step}'}"
     return _by_size(record, [(cost.times, cost.size) for cost in costs], ratio, around)
 
 
@@ -112,7 +110,7 @@ def _growth(record: Mapping[str, Any]) -> tuple[Callable[[float], str], str]:
     """How a growth is said: its figure, and the words around that."""
     metric = record["claim"]["metric"]
     if metric == "step time":
-        return ratio, f"step {{}} slower after {record['steps']:,} steps"
+        return ratio, f"{{}} the step time after {record['steps']:,} steps"
     if metric == "host memory":
         return size, "+{} a step"
     ones = all(_whole(cost.slow) == "1" for cost in sized_costs(record))
@@ -129,7 +127,7 @@ def _by_size(
 ) -> str:
     (low, at_low), (high, at_high) = min(figures), max(figures)
     if high <= _ONE * low:
-        return f"{around.format(_range([value for value, _ in sorted(figures)], say))}, {_whatever(record)}"
+        return f"{around.format(_range([value for value, _ in sorted(figures)], say))} {_at_sizes(record)}"
     of = record["sizes"][0]["of"]
     return f"{around.format(_from_to(say(low), say(high)))}, from a {at_low} to a {at_high} {of}"
 
@@ -147,8 +145,8 @@ def _from_to(low: str, high: str) -> str:
     return f"{figure if same else low} to {high}"
 
 
-def _whatever(record: Mapping[str, Any]) -> str:
-    return f"whatever the {record['sizes'][0]['of']}"
+def _at_sizes(record: Mapping[str, Any]) -> str:
+    return f"at {len(record['sizes'])} sizes of the {record['sizes'][0]['of']}"
 
 
 def _spread(values: Sequence[float]) -> float:

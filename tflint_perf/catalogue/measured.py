@@ -77,8 +77,11 @@ def _key(result: Result) -> tuple[str, str]:
 
 
 def _traces_a_step(run: Run) -> float | None:
-    steps = sum(window[1] for window in run["windows"])
-    return run["traces"] / steps if steps and run.get("traces") is not None else None
+    if not run["windows"] or run.get("traces") is None:
+        return None
+    # The first steps, which are not timed, are traced as well.
+    first, steps, _ = run["windows"][-1]
+    return float(run["traces"] / (first + steps))
 
 
 def _time_a_sample(run: Run) -> float | None:

@@ -40,6 +40,15 @@ class Symptom:
     beside: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What somebody sees and no rule finds, and where to look instead."""
+
+    title: str
+    says: str
+    phrases: tuple[str, ...]
+
+
 _TABLE = toml.loads(files(__package__ or "").joinpath("symptoms.toml").read_text(encoding="utf-8"))
 
 
@@ -50,6 +59,9 @@ def _symptom(row: Mapping[str, Any]) -> Symptom:
 
 
 SYMPTOMS: tuple[Symptom, ...] = tuple(map(_symptom, _TABLE["symptom"]))
+ELSEWHERE: tuple[Elsewhere, ...] = tuple(
+    Elsewhere(row["title"], row["says"], tuple(row["phrases"])) for row in _TABLE["elsewhere"]
+)
 # Rules that no symptom leads to, and why.
 UNREACHED: Mapping[str, str] = _TABLE["unreached"]
 # Words that say nothing of what is seen.
@@ -95,6 +107,12 @@ def symptoms_like(words: str) -> Sequence[Symptom]:
     best = max(scores.values())
     alike = [symptom for symptom in SYMPTOMS if best and scores[symptom.name] == best]
     return sorted(alike, key=lambda symptom: sum(len(cause.codes) for cause in symptom.causes))
+
+
+def elsewhere_like(words: str) -> Sequence[Elsewhere]:
+    """What somebody means by these words that is no matter of this tool."""
+    given = _stems(words)
+    return [one for one in ELSEWHERE if any(_stems(phrase) <= given for phrase in one.phrases)]
 
 
 def claims_it(rule: RuleInfo, symptom: Symptom) -> bool:

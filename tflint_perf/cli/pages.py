@@ -187,7 +187,8 @@ def _sizes(evidence: Evidence) -> Iterator[str]:
     said = cost_over_sizes(evidence.record)
     decides = evidence.record["size"]
     yield ""
-    yield f"At {len(rows)} sizes on {evidence.where}{f': {said}' if said else ''}. The verdict is that of the {decides} one."
+    at = f"On {evidence.where}: {said}" if said else f"At {len(rows)} sizes on {evidence.where}"
+    yield f"{at}. The verdict is that of the {decides} size."
     yield ""
     yield from _table([SIZES_HEADER, *rows])
 

@@ -6,11 +6,12 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tflint_perf.catalogue.cost import cost_of, figures_of
+from tflint_perf.catalogue.cost import WHAT_COSTS_ARE, cost_of, figures_of
 from tflint_perf.catalogue.rules import RuleInfo
 from tflint_perf.catalogue.symptoms import (
     SYMPTOMS,
     Cause,
+    Elsewhere,
     Symptom,
     causes_of,
     claims_it,
@@ -38,7 +39,7 @@ def fixes_of(rule: RuleInfo) -> str:
 def cost_in_words(rule: RuleInfo, on_record: OnRecord) -> str:
     """What a rule was measured to cost, or why there is no figure."""
     evidence = on_record.get(rule.code, ())
-    cost = cost_of(evidence)
+    cost = cost_of(evidence, in_table=True)
     if cost is not None:
         return cost
     known = status(rule, evidence)
@@ -49,6 +50,7 @@ def rules_text(rules: Rules, on_record: OnRecord, style: Style) -> Iterator[str]
     """A table of all rules, and the symptoms that lead to some of them."""
     rows = _rows(rules.values(), on_record)
     yield from _table([_COLUMNS, *rows], style, headed=True)
+    yield WHAT_COSTS_ARE
     yield ""
     yield style.strong("What do you see?")
     width = max(len(symptom.name) for symptom in SYMPTOMS)
@@ -74,6 +76,11 @@ def symptom_text(symptom: Symptom, rules: Rules, on_record: OnRecord, style: Sty
             yield f"See also: {other.name} ({other.title})"
     yield "Look for them in your code:"
     yield f"  tflint-perf --select {','.join(sorted(codes_of(symptom, rules)))}"
+
+
+def elsewhere_text(elsewhere: Elsewhere) -> Iterator[str]:
+    """Where to look for what no rule finds."""
+    yield from textwrap.wrap(elsewhere.says, _WIDTH)
 
 
 def ranked_causes(symptom: Symptom, rules: Rules, on_record: OnRecord) -> list[Cause]:

@@ -343,7 +343,7 @@ def _finding(
         fix,
         note,
         other,
-        each_step(rule, node, model, positions, source),
+        each_step(rule, report, model, positions, source),
         to_prove=to_prove,
     )
 

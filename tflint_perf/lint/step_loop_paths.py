@@ -10,7 +10,7 @@ import libcst as cst
 from tflint_perf.analysis.execution.step_loop_paths import placed
 from tflint_perf.analysis.model import Model
 from tflint_perf.finding import Via
-from tflint_perf.rule import Rule
+from tflint_perf.rule import Report, Rule
 from tflint_perf.text.positions import Positions
 from tflint_perf.text.source import Source
 
@@ -19,12 +19,13 @@ _LONGEST = 120
 
 
 def each_step(
-    rule: type[Rule], node: cst.CSTNode, model: Model, positions: Positions, source: Source
+    rule: type[Rule], report: Report, model: Model, positions: Positions, source: Source
 ) -> tuple[Via, ...]:
     """The way from a loop of steps to a finding; () where its rule is about no step."""
     if rule.claim is None or rule.of_programs or rule.claim.metric == "first step":
         return ()
-    return in_cells(placed(model.step_loop_paths.leading_to(node), _rows(positions, source)), source)
+    way = report.steps or model.step_loop_paths.leading_to(report.node)
+    return in_cells(placed(way, _rows(positions, source)), source)
 
 
 def rows_of(module: cst.Module, source: Source) -> Callable[[cst.CSTNode], int | None]:

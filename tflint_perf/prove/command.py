@@ -11,7 +11,7 @@ import click
 from tflint_perf.cli.options import comma_list, configs_of, cores
 from tflint_perf.observed.request import SECONDS, STEPS
 
-_LEAST_PAIRS = 5
+_PAIRS, _FEWEST_PAIRS = 5, 3
 _KEYS = ("select", "ignore", "extend-select", "fixable", "unfixable")
 
 
@@ -36,10 +36,10 @@ _KEYS = ("select", "ignore", "extend-select", "fixable", "unfixable")
 @comma_list("--unfixable", "RULES", "Try no fixes of these rules.")
 @click.option(
     "--pairs",
-    type=click.IntRange(min=_LEAST_PAIRS),
-    default=_LEAST_PAIRS,
+    type=click.IntRange(min=_FEWEST_PAIRS),
+    default=_PAIRS,
     show_default=True,
-    help="How many times to run each version, alternating with the original.",
+    help="How many times to run each version, alternating with the original; 3 or 4 show only large differences.",
 )
 @click.option(
     "--steps",

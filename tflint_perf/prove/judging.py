@@ -14,7 +14,7 @@ from tflint_perf.prove.trial import Trial
 from tflint_perf.report.summary import counted
 from tflint_perf.verify.learning import Sameness, sameness
 from tflint_perf.verify.records import Effect
-from tflint_perf.verify.statistics import CONFIDENCE, lasting, over_pairs
+from tflint_perf.verify.statistics import CONFIDENCE, is_of_few, judged_by, over_pairs
 
 Status = Literal[
     "pays",
@@ -124,7 +124,9 @@ def _status(times: Times | None, held: Held, learned: Sameness, printed: Printed
     if gains:
         return "pays", "; ".join([*gains[:1], *([more] if more else []), *gains[1:]])
     low, high = times.stretch.effect.low, times.stretch.effect.high
-    sure = lasting(times.stretch.effect)
+    if is_of_few(times.stretch.effect):
+        return "no difference", f"so few runs leave it open: {low:.2f}× to {high:.2f}×"
+    sure = judged_by(times.stretch.effect)
     if min(sure.low, 1 / sure.high) > _EVEN:
         return "no difference", "it makes no difference here"
     return "no difference", f"no difference was seen between runs that differ: {low:.2f}× to {high:.2f}×"

@@ -8,6 +8,8 @@ from typing import Any
 from tflint_perf.catalogue.figures import change, number, seconds, size
 from tflint_perf.report.style import Style
 from tflint_perf.report.summary import counted
+from tflint_perf.verify.records import Effect
+from tflint_perf.verify.statistics import NO_DOUBT, is_of_few
 
 Document = Mapping[str, Any]
 _WAYS = {
@@ -173,6 +175,13 @@ def notes(document: Document) -> Iterator[str]:
     ran = f", {pairs} runs of each version in turn with the original" if pairs else ""
     if document["steps"] is not None:
         yield f"{counted(document['steps'], 'step')}{to_the_end}{ran}. {document['device']}, {used}."
+    few = _few_runs(document)
+    if few:
+        runs, confidence = few
+        yield (
+            f"{counted(runs, 'run')} give intervals of {100 * confidence:g}%, so only what is surely "
+            f"{NO_DOUBT:g}× as fast counts as faster."
+        )
     if document["only_with_unsafe_fixes"]:
         yield f"{_fixes(document['only_with_unsafe_fixes'], 'more ')} could be tried with the --unsafe-fixes option."
     if document["applied"]:
@@ -181,6 +190,15 @@ def notes(document: Document) -> Iterator[str]:
         yield "Nothing was written; the --apply option makes exactly these changes."
     elif document["result"] != "nothing to fix":
         yield "Nothing was written."
+
+
+def _few_runs(document: Document) -> tuple[int, float] | None:
+    """How many runs the least sure interval rests on, and how sure it is, where that is less than a verdict asks for."""
+    if document["result"] == "stopped":  # each says after how many runs
+        return None
+    judged = [fix for fix in [*document["fixes"], *filter(None, [document["whole"]])] if fix["times"]]
+    effects = [(fix["pairs"], Effect(**fix["times"]["stretch"]["effect"])) for fix in judged]
+    return min(((runs, one.confidence or 0.0) for runs, one in effects if is_of_few(one)), default=None)
 
 
 def _outputs(document: Document) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import Final, Literal
 from tflint_perf.catalogue.figures import count, seconds
 from tflint_perf.prove.trial import Trial, median_step
 from tflint_perf.verify.records import Effect
-from tflint_perf.verify.statistics import CONFIDENCE, lasting, over_pairs
+from tflint_perf.verify.statistics import CONFIDENCE, judged_by, over_pairs
 
 # What saves less than this share is not worth a change of the code, and cannot be told from a machine's moods.
 LEAST_GAIN: Final = 0.01
@@ -35,7 +35,7 @@ class Timed:
     @property
     def way(self) -> Way:
         """Where it moved beyond doubt, as sure as a verdict on a claim is: what disturbs a machine lasts from run to run."""
-        sure = lasting(self.effect)
+        sure = judged_by(self.effect)
         if sure.low > 1 and self.effect.value >= 1 + LEAST_GAIN:
             return "up"
         if sure.high < 1 and self.effect.value <= 1 - LEAST_GAIN:

@@ -81,14 +81,9 @@ def is_little(finding: Finding) -> bool:
     return bool(said) and all(cost.verdict == "refuted" for cost in said)
 
 
-def have_factors(entries: Iterable[Entry]) -> bool:
-    """Whether several findings say by an experiment how many times as much something takes."""
-    return sum(_has_factor(entry.finding) for entry in entries) > 1
-
-
-def _has_factor(finding: Finding) -> bool:
-    said = costs_said(finding.code, finding.message)
-    return any(cost.kind == "ratio" and cost.verdict == "confirmed" for cost in said)
+def are_said(entries: Iterable[Entry]) -> bool:
+    """Whether several findings say what an experiment measured."""
+    return sum(bool(costs_said(entry.finding.code, entry.finding.message)) for entry in entries) > 1
 
 
 def worst_first(entries: Iterable[Entry]) -> tuple[Entry, ...]:

@@ -149,7 +149,7 @@ def _over_sizes(subject: About, result: Mapping[str, Any]) -> Iterator[Element]:
     if len(rows) < 2:
         return
     said = cost_over_sizes(result)
-    yield element("p", f"At {len(rows)} sizes{f': {said}' if said else ''}.", class_="facts")
+    yield element("p", f"{said or f'At {len(rows)} sizes'}.", class_="facts")
     yield table(f"Sizes of {subject.name}", SIZES_HEADER, rows, figures=range(2, 5))
 
 

@@ -17,7 +17,7 @@ from tflint_perf.verify.nursery import Nursery, NurseryError
 from tflint_perf.verify.plan import Plan
 from tflint_perf.verify.process import Child, DeviceKind, Failure
 from tflint_perf.verify.records import Losses, Pair, Result
-from tflint_perf.verify.statistics import LEAST_PAIRS, LOOKS
+from tflint_perf.verify.statistics import LEAST_PAIRS, LOOKS, PAIRS_TO_SETTLE
 from tflint_perf.verify.values import (
     Values,
     agreement,
@@ -36,7 +36,7 @@ SECONDS_A_RUN = 300.0
 # What a run is asked for unless the claim says otherwise. It ends sooner, once the steps that it has timed took
 # so long, or less where they are much alike; where growth is claimed, it does not.
 _STEPS, _SECONDS, _TOLD_AFTER = 500, 1.0, 0.4
-_SECONDS_TO_SETTLE, PAIRS_TO_SETTLE = 0.6, 3
+_SECONDS_TO_SETTLE = 0.6
 _STEPS_FOR_GROWTH = 600
 _SAMPLES_FOR_GROWTH = 7
 # Values are compared over so much of what the slow script does, and the rest is not timed: less where its steps are short.

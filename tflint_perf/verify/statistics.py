@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from statistics import median
 from typing import Any
@@ -20,6 +21,10 @@ CONFIDENCE = 0.95
 LOOKS = (CONFIDENCE, 0.975, 0.995)
 # All of so many pairs lie on one side of the median in 1 of 16 experiments, and on the wrong side in 1 of 32.
 LEAST_PAIRS = 5
+# Fewer do where they leave no doubt: where the interval says the same with its figures so many times too large, or too small.
+PAIRS_TO_SETTLE, NO_DOUBT = 3, 1.5
+# Between the intervals of four pairs, 87.5%, and of five, 93.75%.
+_OF_ENOUGH = 0.9
 # What disturbs a machine lasts from one pair to the next, and then pairs tell less than as many that know nothing of each
 # other. Where half of the noise is still there a pair later, bounds twice as far from the median hold as often.
 _LASTING = 2.0
@@ -54,6 +59,22 @@ def lasting(effect: Effect) -> Effect:
     """The interval of a ratio as it is where noise lasts from pair to pair: both bounds twice as many times away."""
     low, high = (effect.value * (bound / effect.value) ** _LASTING for bound in (effect.low, effect.high))
     return Effect(effect.value, low, high, effect.confidence)
+
+
+def moved(effect: Effect, times: float) -> Effect:
+    """The interval where its figures may be so many times too large, or too small."""
+    return replace(effect, low=effect.low / times, high=effect.high * times)
+
+
+def is_of_few(effect: Effect) -> bool:
+    """Whether there were fewer pairs than a verdict takes that leaves some doubt."""
+    return effect.confidence is not None and effect.confidence < _OF_ENOUGH
+
+
+def judged_by(effect: Effect) -> Effect:
+    """The interval of a ratio that a difference from 1 is judged by: where noise lasts, and of few pairs without any doubt."""
+    sure = lasting(effect)
+    return moved(sure, NO_DOUBT) if is_of_few(effect) else sure
 
 
 def slope(points: Sequence[tuple[float, float]]) -> Effect:

@@ -19,15 +19,13 @@ inconclusive when that cannot be told.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tflint_perf.rule import Claim
 from tflint_perf.verify.metrics import SERIES, VALUES
 from tflint_perf.verify.records import Effect, Pair, Run, Verdict
-from tflint_perf.verify.statistics import CONFIDENCE, growth, lasting, over_pairs
+from tflint_perf.verify.statistics import CONFIDENCE, NO_DOUBT, growth, lasting, moved, over_pairs
 
-# An effect so many times beyond what is claimed is beyond doubt.
-_NO_DOUBT = 1.5
 # What another program on the same cores moves.
 TIMES = frozenset({"step time", "time per sample", "first step"})
 
@@ -74,7 +72,7 @@ def without_doubt(
 ) -> Judgement | None:
     """The same of an interval."""
     found = judge_effect(claim, effect, control)
-    verdict, _ = _against(claim.least, effect, control, noise * _NO_DOUBT)
+    verdict, _ = _against(claim.least, effect, control, noise * NO_DOUBT)
     return found if verdict == found.verdict != "inconclusive" else None
 
 
@@ -90,16 +88,11 @@ def judge_effect(
     return Judgement(verdict, reason, effect)
 
 
-def _moved(effect: Effect, noise: float) -> Effect:
-    """The interval where its figures may be so many times too large, or too small."""
-    return replace(effect, low=effect.low / noise, high=effect.high * noise)
-
-
 def _against(least: float, effect: Effect, control: Effect | None, noise: float = 1.0) -> tuple[Verdict, str]:
     claimed = f"the claim is {least:g}×"
     interval = f"{effect.value:.3g}× ({effect.low:.3g} to {effect.high:.3g})"
-    sure = _moved(lasting(effect), noise)
-    other = _moved(lasting(control), noise) if control is not None else None
+    sure = moved(lasting(effect), noise)
+    other = moved(lasting(control), noise) if control is not None else None
     if sure.high < least:
         return "refuted", f"{interval}; {claimed} at least"
     if other is not None and other.low >= least:

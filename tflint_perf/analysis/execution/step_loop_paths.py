@@ -14,7 +14,7 @@ import libcst as cst
 from tflint_perf.analysis.execution.guards import Guards
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.conditions import conditions
-from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import dotted_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
@@ -54,6 +54,13 @@ class StepLoopPaths:
         if function is None or not self._loops.is_per_step(node):
             return ()
         return self._into(function, self._is_always(node))
+
+    def through(self, loop: Loop, *places: cst.CSTNode) -> Way:
+        """The way from any loop down to the last of these places, by the calls before it."""
+        ends = (loop.node, *(None for _ in places[1:]))
+        always = [self._is_always(place, end) for place, end in zip(places, ends, strict=True)]
+        calls = (Reached("call", call, runs) for call, runs in zip(places, always[1:], strict=False))
+        return (Reached("loop", loop.node, always[0]), *calls)
 
     def _into(self, function: Function, always: bool) -> Way:
         """The shortest way from a step loop to `function`; `always` says whether what is looked for runs each time that
