@@ -98,6 +98,7 @@ class _Search:
         self._packages = frozenset(file for file in project if file.name == "__init__.py")
         self._mentions = mentions
         self._read: set[Path] = set()
+        self._stems: dict[Path, bytes] = {}
         self._uses: dict[_Place, list[tuple[Path, Use]]] = {}
         self._known: dict[_Place, tuple[Caller, ...]] = {}
         # Who is given an object calls none that are its own business.
@@ -152,25 +153,44 @@ class _Search:
         """Summarise the files that use a method's word on what may be given to them, and the ones that may do so: these
         import both, the file of the method and that which uses it. Also those that import one of these, whose objects may
         keep one that has the method: `trainer.agent.act(state)`."""
-        for word, words in homes.items():
-            if word.decode() not in self._methods:
-                continue
-            giving = [file for file in self._project if self._mentions.imported_of(file, words)]
-            known = frozenset().union(*map(self._mentions.imported, giving))
-            keepers = frozenset().union(*(words_for_callers(file, "", self._packages) for file in giving))
-            of_another = re.compile(rb"(?<!\bself)(?<!\bsuper\(\))\." + word + rb"\(")
-            for file in self._project:
-                # Whose name may be no text at all, which no import can name.
-                stem = os.fsencode(file.parent.name if file.name == "__init__.py" else file.stem)
-                if file in giving or not (stem in known or self._mentions.imported_of(file, keepers)):
-                    continue
-                if word not in self._mentions.used(file) or not of_another.search(self._mentions.text(file)):
-                    continue
+        found = {
+            word: self._using(word, words) for word, words in homes.items() if word.decode() in self._methods
+        }
+        self._uses_in.prepare(
+            [*dict.fromkeys(file for _, using in found.values() for file in using if file not in self._read)]
+        )
+        for giving, using in found.values():
+            for file in using:
                 self._read_once(file)
                 asks = any(place[0] == file for place, *_ in self._of_parameters)
                 for other in giving if asks else ():
-                    if stem in self._mentions.imported(other):
+                    if self._stem(file) in self._mentions.imported(other):
                         self._read_once(other)
+
+    def _using(self, word: bytes, words: Set[bytes]) -> tuple[list[Path], list[Path]]:
+        """The files that may give an object with a method, and those that use its word on what is not their own."""
+        giving = [file for file in self._project if self._mentions.imported_of(file, words)]
+        known = frozenset().union(*map(self._mentions.imported, giving))
+        keepers = frozenset().union(*(words_for_callers(file, "", self._packages) for file in giving))
+        of_another = re.compile(rb"(?<!\bself)(?<!\bsuper\(\))\." + word + rb"\(")
+        gives = frozenset(giving)
+        using = [
+            file
+            for file in self._project
+            if word in self._mentions.used(file)
+            and file not in gives
+            and (self._stem(file) in known or self._mentions.imported_of(file, keepers))
+            and of_another.search(self._mentions.text(file))
+        ]
+        return giving, using
+
+    def _stem(self, file: Path) -> bytes:
+        """The word by which others import a file; its name may be no text at all, which no import can name."""
+        known = self._stems.get(file)
+        if known is None:
+            stem = file.parent.name if file.name == "__init__.py" else file.stem
+            known = self._stems[file] = os.fsencode(stem)
+        return known
 
     def _follow_parameters(self) -> None:
         """Find what the methods are of what is given as parameters, by who gives it."""

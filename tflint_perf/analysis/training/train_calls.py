@@ -273,7 +273,7 @@ class TrainCalls:
         """Whether a module of the project that the file imports turns eager mode off at once."""
         imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
         names = [name for node in imports for name in imported_names(node)]
-        return any(map(_turns_eager_off().search, self._infer.outside.module_texts(*names)))
+        return any(map(_turns_eager_off, self._infer.outside.module_texts(*names)))
 
     def _only_sets_options(self, call: cst.Call) -> bool:
         """Whether `call` makes a session only for its options, as code for version 2 does to set memory growth: nothing
@@ -319,7 +319,13 @@ def _listed(node: cst.BaseExpression) -> list[cst.BaseExpression]:
     return [node]
 
 
+def _turns_eager_off(text: bytes) -> bool:
+    """Whether a module does, at its top level."""
+    # Nearly all texts have none of these words, which is soon seen.
+    words = [name.encode() for name in last_names("graph-mode")]
+    return any(word in text for word in words) and _at_the_top().search(text) is not None
+
+
 @cache
-def _turns_eager_off() -> re.Pattern[bytes]:
-    """At the top level of a module, in its text."""
+def _at_the_top() -> re.Pattern[bytes]:
     return re.compile(rf"(?m)^[\w.]*\b(?:{'|'.join(sorted(last_names('graph-mode')))})\(".encode())
