@@ -15,6 +15,7 @@ from tflint_perf.analysis.python.names import Names
 from tflint_perf.analysis.python.scopes import Class, Function, Loop
 from tflint_perf.analysis.python.syntax import names_read
 from tflint_perf.analysis.python.walk import Walk
+from tflint_perf.analysis.values.by_use import ByUse
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.outside import NOTHING, Outside
 
@@ -244,6 +245,7 @@ class Model(Parts):
         # What rules find out for themselves, and the parts that another model lent to this one.
         self._own: dict[type, object] = {}
         self.lent: tuple[object, ...] = ()
+        self.infer.by_use = ByUse(self.infer)
         # The first question about a parameter has the calls looked through; most files never get one.
         self.infer.arguments_of = lambda function, name: self.calls.arguments(function, name)
 
@@ -265,7 +267,7 @@ class Model(Parts):
     def release(self) -> None:
         """Let go of the tree at once. What refers to itself would wait for the garbage collector."""
         self.walk.release()
-        self.infer.__dict__.clear()
+        self.infer.release()
         self.forget()
 
     def forget(self) -> None:
