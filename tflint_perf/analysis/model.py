@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.training.programs import Programs
     from tflint_perf.analysis.training.sessions import Sessions
     from tflint_perf.analysis.training.single_passes import SinglePasses
+    from tflint_perf.analysis.training.train_calls import TrainCalls
     from tflint_perf.analysis.training.training_steps import TrainingSteps
     from tflint_perf.analysis.values.calls import CallGraph
     from tflint_perf.analysis.values.scalars import Scalars
@@ -127,9 +128,13 @@ class Parts:
     # Conditions that constants decide.
     decided: Decided = part("execution.decided.Decided", "infer", "calls", "loops")
     # What the file says about GPUs.
-    devices: Devices = part("training.devices.Devices")
+    devices: Devices = part("training.devices.Devices", "infer", "decided", "text")
+    # What single calls have to do with training.
+    train_calls: TrainCalls = part("training.train_calls.TrainCalls", "infer", "calls")
     # What running the file does.
-    programs: Programs = part("training.programs.Programs")
+    programs: Programs = part(
+        "training.programs.Programs", "infer", "calls", "loops", "steps", "train_calls", "text"
+    )
     # Python numbers, and which of them change.
     numbers: Numbers = part(
         "execution.python_numbers.Numbers", "infer", "calls", "compiled", "loops", "invariance"
@@ -147,7 +152,9 @@ class Parts:
     # Datasets that a strategy has distributed.
     distributed: Distributed = part("pipelines.distributed.Distributed", "infer", "calls")
     # Datasets that other files get.
-    exported_datasets: ExportedDatasets = part("pipelines.exported_datasets.ExportedDatasets")
+    exported_datasets: ExportedDatasets = part(
+        "pipelines.exported_datasets.ExportedDatasets", "infer", "calls"
+    )
     # What graphs and estimators take elements from.
     graph_inputs: GraphInputs = part("pipelines.graph_inputs.GraphInputs")
     # Parameters whose elements are taken into steps.
@@ -187,7 +194,7 @@ class Parts:
     # What eager code runs per step, and compiled code, too.
     eager_steps: EagerSteps = part("execution.eager_steps.EagerSteps", "calls", "loops", "compiled")
     # Files that are read.
-    file_reads: FileReads = part("training.file_reads.FileReads", "infer", "calls", "loops")
+    file_reads: FileReads = part("training.file_reads.FileReads", "infer", "calls", "loops", "train_calls")
     # What may be changed in place.
     in_place: InPlace = part("rewriting.in_place.InPlace", "infer", "calls", "invariance")
     # Batches that Python makes on the host.
@@ -212,7 +219,7 @@ class Parts:
     )
     # What runs in loops beside training that a program goes through once.
     single_passes: SinglePasses = part(
-        "training.single_passes.SinglePasses", "infer", "calls", "loops", "steps", "programs"
+        "training.single_passes.SinglePasses", "infer", "calls", "loops", "steps", "train_calls", "programs"
     )
     # How often loops run.
     iterations: Iterations = part("execution.iterations.Iterations", "infer", "calls")
@@ -379,10 +386,7 @@ class Model(Parts):
 
     def statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
         """The statement that holds `node`: a small statement or a compound one."""
-        current = node
-        while current not in self.walk.at:
-            current = self.walk.parents[current]
-        return current
+        return self.walk.statement_of(node)
 
     def import_used_only_by(self, node: cst.CSTNode) -> cst.Import | None:
         """The module's `import x` whose name nothing but `node` uses, and that imports nothing else.

@@ -82,7 +82,10 @@ def _handed(model: Model, call: cst.Call, called: Set[str]) -> Iterator[Use]:
 
 def _paths_of_parameters(model: Model, node: cst.BaseExpression) -> list[str]:
     """What other files give as a value: by which function, and by the name and the place of its parameter."""
-    return [f"::{function}[{name},{at}]" for function, name, at in sorted(parameters_behind(model, node))]
+    return [
+        f"::{function}[{name},{at}]"
+        for function, name, at in sorted(parameters_behind(model.infer, model.calls, node))
+    ]
 
 
 def _consumed(model: Model) -> Iterator[Use]:

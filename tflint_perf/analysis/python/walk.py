@@ -88,6 +88,12 @@ class Walk:
 
     # Expressions
 
+    def statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The statement that holds `node`: a small statement or a compound one."""
+        while node not in self.at:
+            node = self.parents[node]
+        return node
+
     def visit(self, node: cst.CSTNode, parent: cst.CSTNode) -> None:
         """Walk a node and what is below it."""
         self.parents[node] = parent

@@ -34,12 +34,12 @@ _DEEPEST = 3
 class FileReads:
     """Finds reads of files, and asks what the loops around them do."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, train_calls: TrainCalls) -> None:
         self._infer = infer
         self._calls = calls
         self._loops = loops
         self._walk = infer.walk
-        self._train_calls = TrainCalls(infer, calls)
+        self._train_calls = train_calls
         self._trained_in: dict[Loop, bool] = {}
         # Whether a condition in front of a read lets it happen on nearly every step: what the settings say.
         self.usually = Usual(infer).holds
