@@ -47,7 +47,7 @@ class LateCaches:
 
     def of(self, cache: cst.Call) -> LateCache | None:
         """The nearest stage before `cache` that should not be there, in one of the pipelines that build its dataset."""
-        ways = [way for way in self._model.pipelines.stages_before(cache) if way[-1].call is cache]
+        ways = [way for way in self._model.stages.before(cache) if way[-1].call is cache]
         for way in ways:
             for index in reversed(range(len(way) - 1)):
                 why = self._why(way, index)

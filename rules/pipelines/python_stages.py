@@ -128,7 +128,7 @@ class PythonStages:
         return bool((around | {other.name for other in successors.behind(call)}) & _FOR_TRAINING)
 
     def _ways(self, call: cst.Call) -> list[Pipeline]:
-        return self._model.pipelines.stages_before(call)
+        return self._model.stages.before(call)
 
 
 # What Python code reads that TensorFlow's ops can't: files of other formats, environments, data bases.

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.pipelines.dataset_parameters import DatasetParameters
     from tflint_perf.analysis.pipelines.distributed import Distributed
     from tflint_perf.analysis.pipelines.draws import Draws
+    from tflint_perf.analysis.pipelines.element_uses import ElementUses
     from tflint_perf.analysis.pipelines.exported_datasets import ExportedDatasets
     from tflint_perf.analysis.pipelines.graph_inputs import GraphInputs
     from tflint_perf.analysis.pipelines.growth import Growth
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.pipelines.parallelism import Parallelism
     from tflint_perf.analysis.pipelines.pipelines import Pipelines
     from tflint_perf.analysis.pipelines.rebuilt import Rebuilt
+    from tflint_perf.analysis.pipelines.stages import Stages
     from tflint_perf.analysis.pipelines.stateful import Statefulness
     from tflint_perf.analysis.pipelines.successors import Successors
     from tflint_perf.analysis.rewriting.in_place import InPlace
@@ -83,7 +85,7 @@ _Part = TypeVar("_Part")
 # The parts that ask nothing about callers in other files: what they find out holds whoever calls.
 SAME_FOR_ALL_CALLERS = (
     "steps", "scalars", "batching", "iterations", "growth", "on_device", "invariance",
-    "statefulness", "counters", "in_place", "versions",
+    "statefulness", "counters", "in_place", "versions", "stages",
     "tapes", "left_on",
 )  # fmt: skip
 
@@ -145,10 +147,17 @@ class Parts:
     rewriting: Rewriting = part("rewriting.rewriting.Rewriting", "infer", "calls")
     # What functions do with their parameters.
     parameters: Parameters = part("rewriting.parameters.Parameters", "infer", "calls")
+    # What stands around a stage of a pipeline.
+    stages: Stages = part("pipelines.stages.Stages", "infer")
+    # What becomes of the elements of datasets.
+    element_uses: ElementUses = part("pipelines.element_uses.ElementUses", "infer", "calls", "steps")
     # Where datasets are consumed.
-    pipelines: Pipelines = part("pipelines.pipelines.Pipelines")
+    pipelines: Pipelines = part(
+        "pipelines.pipelines.Pipelines",
+        "infer", "loops", "guards", "stages", "element_uses", "draws", "graph_inputs",
+    )  # fmt: skip
     # Elements that are drawn one by one.
-    draws: Draws = part("pipelines.draws.Draws")
+    draws: Draws = part("pipelines.draws.Draws", "infer", "calls", "loops", "feeds", "element_uses")
     # Datasets that a strategy has distributed.
     distributed: Distributed = part("pipelines.distributed.Distributed", "infer", "calls")
     # Datasets that other files get.
@@ -156,23 +165,34 @@ class Parts:
         "pipelines.exported_datasets.ExportedDatasets", "infer", "calls"
     )
     # What graphs and estimators take elements from.
-    graph_inputs: GraphInputs = part("pipelines.graph_inputs.GraphInputs")
+    graph_inputs: GraphInputs = part(
+        "pipelines.graph_inputs.GraphInputs", "infer", "calls", "compiled", "loops", "train_calls"
+    )
     # Parameters whose elements are taken into steps.
-    dataset_parameters: DatasetParameters = part("pipelines.dataset_parameters.DatasetParameters")
+    dataset_parameters: DatasetParameters = part(
+        "pipelines.dataset_parameters.DatasetParameters", "infer", "calls", "loops", "draws", "element_uses"
+    )
     # Whether datasets come in batches.
     batching: Batching = part("pipelines.batching.Batching", "infer", "calls")
     # What functions given to pipelines keep between calls.
     statefulness: Statefulness = part("pipelines.stateful.Statefulness", "infer", "calls")
     # What pipelines do in parallel, and where they read several files.
-    parallelism: Parallelism = part("pipelines.parallelism.Parallelism")
+    parallelism: Parallelism = part("pipelines.parallelism.Parallelism", "infer", "calls", "loops", "stages")
     # Datasets that a loop builds again and again.
-    rebuilt: Rebuilt = part("pipelines.rebuilt.Rebuilt")
+    rebuilt: Rebuilt = part(
+        "pipelines.rebuilt.Rebuilt",
+        "infer", "calls", "compiled", "loops", "guards", "once", "invariance", "stages",
+    )  # fmt: skip
     # What comes behind a stage of a pipeline.
-    successors: Successors = part("pipelines.successors.Successors")
+    successors: Successors = part(
+        "pipelines.successors.Successors", "infer", "calls", "loops", "programs", "stages", "pipelines"
+    )
     # Which stages of pipelines make elements larger.
     growth: Growth = part("pipelines.growth.Growth", "infer", "calls", "iterations")
     # Shuffles of what is large.
-    late_shuffles: LateShuffles = part("pipelines.late_shuffles.LateShuffles")
+    late_shuffles: LateShuffles = part(
+        "pipelines.late_shuffles.LateShuffles", "infer", "batching", "growth", "stages", "successors"
+    )
     # What changes from one iteration of a loop to the next.
     invariance: Invariance = part("execution.invariance.Invariance", "infer", "calls")
     # What a step loop reaches but runs once, or seldom.

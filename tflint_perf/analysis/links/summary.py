@@ -269,7 +269,7 @@ def _function(model: Model, function: Function) -> Thing:
         thing = replace(
             thing,
             nature=model.statefulness.of_function(function),
-            elementwise=model.pipelines.elementwise_arity(function),
+            elementwise=model.stages.elementwise_arity(function),
             grows=model.growth.of_function(function),
         )
     returned = model.infer.returned(function)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import libcst as cst
 
-from tflint_perf.analysis.pipelines.pipelines import Consumption
+from tflint_perf.analysis.pipelines.consumption import Consumption
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.calls import CallGraph
