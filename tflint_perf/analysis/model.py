@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.execution.steps import GradientSteps
     from tflint_perf.analysis.execution.symbolic import Symbolic
     from tflint_perf.analysis.execution.tapes import Tapes
+    from tflint_perf.analysis.pipelines.batch_loops import BatchLoops
+    from tflint_perf.analysis.pipelines.batch_makers import BatchMakers
     from tflint_perf.analysis.pipelines.batching import Batching
     from tflint_perf.analysis.pipelines.dataset_parameters import DatasetParameters
     from tflint_perf.analysis.pipelines.distributed import Distributed
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.pipelines.growth import Growth
     from tflint_perf.analysis.pipelines.host_batches import HostBatches
     from tflint_perf.analysis.pipelines.late_shuffles import LateShuffles
+    from tflint_perf.analysis.pipelines.made_for_fit import MadeForFit
     from tflint_perf.analysis.pipelines.parallelism import Parallelism
     from tflint_perf.analysis.pipelines.pipelines import Pipelines
     from tflint_perf.analysis.pipelines.rebuilt import Rebuilt
@@ -217,8 +220,22 @@ class Parts:
     file_reads: FileReads = part("training.file_reads.FileReads", "infer", "calls", "loops", "train_calls")
     # What may be changed in place.
     in_place: InPlace = part("rewriting.in_place.InPlace", "infer", "calls", "invariance")
+    # What makes batches on the host, and how.
+    batch_makers: BatchMakers = part(
+        "pipelines.batch_makers.BatchMakers", "infer", "calls", "compiled", "loops"
+    )
+    # Loops that take a batch on each of their steps.
+    batch_loops: BatchLoops = part(
+        "pipelines.batch_loops.BatchLoops", "infer", "calls", "compiled", "loops", "guards", "file_reads"
+    )
+    # Batches that Python makes for `fit`.
+    made_for_fit: MadeForFit = part("pipelines.made_for_fit.MadeForFit", "infer", "calls", "batch_makers")
     # Batches that Python makes on the host.
-    host_batches: HostBatches = part("pipelines.host_batches.HostBatches")
+    host_batches: HostBatches = part(
+        "pipelines.host_batches.HostBatches",
+        "infer", "loops", "each_step", "feeds", "train_calls", "element_uses",
+        "batch_makers", "batch_loops", "made_for_fit",
+    )  # fmt: skip
     # For which version the file is written.
     versions: Versions = part("values.versions.Versions", "walk", "names")
     # Gradient tapes, and what is asked of them.

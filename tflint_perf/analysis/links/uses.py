@@ -182,7 +182,7 @@ def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
         size = model.loops.batches.size(arg.value)
         few: Literal["", "sample", "batch"] = size if size in ("sample", "batch") else ""
         if isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
-            how = model.host_batches.sources.of(arg.value)
+            how = model.batch_makers.sources.of(arg.value)
             for value in model.value(arg.value).alternatives:
                 path = _path_of_object(value)
                 made = how is None and not path and model.on_device.is_made_there(arg.value)
