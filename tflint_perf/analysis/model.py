@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.execution.once import Once
     from tflint_perf.analysis.execution.op_loops import OpLoops
     from tflint_perf.analysis.execution.python_numbers import Numbers
+    from tflint_perf.analysis.execution.seldom import Seldom
     from tflint_perf.analysis.execution.step_loop_paths import StepLoopPaths
     from tflint_perf.analysis.execution.steps import GradientSteps
     from tflint_perf.analysis.execution.symbolic import Symbolic
@@ -69,9 +70,9 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.training.devices import Devices
     from tflint_perf.analysis.training.feeds import Feeds
     from tflint_perf.analysis.training.file_reads import FileReads
-    from tflint_perf.analysis.training.forward_passes import ForwardPasses
     from tflint_perf.analysis.training.host_values import HostValues
     from tflint_perf.analysis.training.on_device import OnDevice
+    from tflint_perf.analysis.training.parts_of_steps import PartsOfSteps
     from tflint_perf.analysis.training.programs import Programs
     from tflint_perf.analysis.training.sessions import Sessions
     from tflint_perf.analysis.training.single_passes import SinglePasses
@@ -94,15 +95,16 @@ SAME_FOR_ALL_CALLERS = (
 
 
 def part(path: str, *needs: str) -> Any:
-    """A part of a model, made of the parts that it needs, or of the model itself, when somebody first asks.
+    """A part of a model, made of the parts that it needs when somebody first asks.
 
-    `path` names its class, "calls.CallGraph": what no rule asks about a file is not even imported.
+    `path` names its class, "calls.CallGraph": what no rule asks about a file is not even imported. Making a part makes
+    those that it needs, so it works nothing out before it is asked, not even who calls whom.
     """
 
     def make(model: Model) -> Any:
         module, _, name = path.rpartition(".")
         kind = getattr(import_module(f"tflint_perf.analysis.{module}"), name)
-        return kind(*(getattr(model, need) for need in needs)) if needs else kind(model)
+        return kind(*(getattr(model, need) for need in needs))
 
     return cached_property(make)
 
@@ -200,6 +202,8 @@ class Parts:
     invariance: Invariance = part("execution.invariance.Invariance", "infer", "calls")
     # What a step loop reaches but runs once, or seldom.
     once: Once = part("execution.once.Once", "infer", "calls", "loops")
+    # What it reaches but seldom runs, for whatever reason.
+    seldom: Seldom = part("execution.seldom.Seldom", "calls", "loops", "guards", "once")
     # Loops that run a session, and what they add to its graph.
     sessions: Sessions = part("training.sessions.Sessions", "infer", "calls", "compiled", "loops", "once")
     # Which tensors the device made.
@@ -244,8 +248,10 @@ class Parts:
     tracing: Tracing = part("rewriting.tracing.Tracing", "infer", "calls", "compiled", "passing", "in_place")
     # What stands against giving values to compiled code.
     passing: Passing = part("rewriting.passing.Passing", "infer", "calls")
-    # Models that run in eager mode outside gradient steps.
-    forward_passes: ForwardPasses = part("training.forward_passes.ForwardPasses")
+    # What belongs to gradient steps.
+    parts_of_steps: PartsOfSteps = part(
+        "training.parts_of_steps.PartsOfSteps", "infer", "calls", "compiled", "loops", "steps", "seldom"
+    )
     # What is surely traced, and which values in it are tensors of the graph.
     symbolic: Symbolic = part("execution.symbolic.Symbolic", "infer", "calls", "compiled", "text")
     # Switches that are thrown for good.

@@ -281,7 +281,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         files=tuple(_files(model, place)) if how == "call" else (),
         fed=how == "call" and isinstance(place, cst.Call) and model.feeds.a_step(place),
         guarded=guarded or model.once.runs_seldom(place),
-        taped=how == "call" and model.forward_passes.of_steps.belongs(place),
+        taped=how == "call" and model.parts_of_steps.belongs(place),
         trains=how in ("call", "drive") and per_step and model.file_reads.training_loop(place) is not None,
         learned_from=how == "call" and isinstance(place, cst.Call) and model.feeds.a_gradient_step(place),
         on_one_graph=how == "call" and (guard is None or guard.counts) and model.sessions.runs_again(place),
