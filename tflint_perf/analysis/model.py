@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.training.train_calls import TrainCalls
     from tflint_perf.analysis.training.training_steps import TrainingSteps
     from tflint_perf.analysis.values.calls import CallGraph
+    from tflint_perf.analysis.values.library_calls import LibraryCalls
     from tflint_perf.analysis.values.scalars import Scalars
     from tflint_perf.analysis.values.values import Value
     from tflint_perf.analysis.values.versions import Versions
@@ -90,7 +91,7 @@ _Part = TypeVar("_Part")
 SAME_FOR_ALL_CALLERS = (
     "steps", "scalars", "batching", "iterations", "growth", "on_device", "invariance",
     "statefulness", "counters", "in_place", "versions", "stages",
-    "tapes", "left_on",
+    "tapes", "left_on", "library_calls",
 )  # fmt: skip
 
 
@@ -112,6 +113,8 @@ def part(path: str, *needs: str) -> Any:
 class Parts:
     """What is known of a module besides its walk, its names and its values, worked out when a rule first asks."""
 
+    # Calls of libraries, by what these functions are.
+    library_calls: LibraryCalls = part("values.library_calls.LibraryCalls", "walk", "names")
     # Who calls whom.
     calls: CallGraph = part("values.calls.CallGraph", "infer")
     # What is compiled, and what surely runs in eager mode.
@@ -350,47 +353,22 @@ class Model(Parts):
 
     def calls_named(self, *names: str) -> list[cst.Call]:
         """The calls of functions or methods named `names`, in the order of the text."""
-        return [call for name in names for call in self.walk.calls.get(name, ())]
+        return self.walk.calls_named(*names)
 
     def calls_to(self, *qualified: str) -> list[cst.Call]:
         """The calls of certain functions, by their qualified names and however they are imported."""
-        found = []
-        for name in qualified:
-            last = name.rsplit(".", 1)[-1]
-            # An alias may hide the last part of the name.
-            lists = [self.walk.calls.get(last, [])] + [
-                self.walk.calls.get(alias, []) for alias in self._aliases.get(name, ()) if alias != last
-            ]
-            found += [call for calls in lists for call in calls if self.names.qualified(call.func) == name]
-        return found
+        return self.library_calls.to(*qualified)
 
     def calls_that(self, *words: str) -> list[cst.Call]:
         """The calls of library functions that the API tables mark as `words`: `calls_that("compiles")`."""
-        return self.calls_to(*sorted(named(*words)))
-
-    @cached_property
-    def _aliases(self) -> dict[str, set[str]]:
-        """Qualified names by the module-wide short names that stand for them."""
-        from tflint_perf.analysis.python.names import canonical
-
-        aliases: dict[str, set[str]] = {}
-        for scope in self.walk.scopes.values():
-            for bound, bindings in scope.bindings.items():
-                for binding in bindings:
-                    if binding.imported:
-                        aliases.setdefault(canonical(binding.imported), set()).add(bound)
-                    elif binding.kind == "assign" and isinstance(binding.value, cst.Attribute | cst.Name):
-                        name = self.names.qualified(binding.value)
-                        if name:
-                            aliases.setdefault(name, set()).add(bound)
-        return aliases
+        return self.library_calls.that(*words)
 
     @cached_property
     def compiled_calls(self) -> list[cst.Call]:
         """The calls of functions that are a `tf.function`."""
         if not {"function", "defun"} & {*self.walk.names, *self.walk.attributes} and named(
             "compiles"
-        ).isdisjoint(self._aliases):
+        ).isdisjoint(self.library_calls.aliases):
             return []
         return [
             call
