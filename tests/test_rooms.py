@@ -51,6 +51,18 @@ def test_no_part_of_the_analysis_takes_the_whole_model() -> None:
     assert takers == []
 
 
+def test_no_part_of_the_rules_is_made_of_the_whole_model() -> None:
+    makers = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in sorted((ROOT / "rules").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+        and node.name == "__init__"
+        and any(_is_of_model(given) for given in (*node.args.args, *node.args.kwonlyargs))
+    ]
+    assert makers == []
+
+
 def _is_of_model(given: ast.arg) -> bool:
     annotation = ast.unparse(given.annotation) if given.annotation is not None else given.arg
     return re.search(r"\b[Mm]odel\b", annotation) is not None

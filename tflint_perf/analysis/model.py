@@ -334,17 +334,13 @@ class Model(Parts):
     def own(self, kind: type[_Part]) -> _Part:
         """What a rule finds out for itself and asks again: one of a kind for each model, made when first asked for.
 
-        `kind.needs` names the parts of the model that it is made of, or other such kinds; a kind that names none is
-        made of the model itself. `kind.same_for_all_callers` is true where nothing about callers in other files is asked.
+        `kind.needs` names the parts of the model that it is made of, or other such kinds.
+        `kind.same_for_all_callers` is true where nothing about callers in other files is asked.
         """
         found = self._own.get(kind)
         if found is None:
-            needs: tuple[str | type, ...] | None = getattr(kind, "needs", None)
-            given = (
-                [self]
-                if needs is None
-                else [getattr(self, need) if isinstance(need, str) else self.own(need) for need in needs]
-            )
+            needs: tuple[str | type, ...] = kind.needs  # type: ignore[attr-defined]
+            given = [getattr(self, need) if isinstance(need, str) else self.own(need) for need in needs]
             found = self._own[kind] = kind(*given)
         assert isinstance(found, kind)
         return found
