@@ -24,7 +24,9 @@ from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
+from .called_models import CalledModels
 from .compiled_forward import compile_prediction
+from .few_results import FewResults
 
 _ON_BATCH = {"predict": "predict_on_batch", "evaluate": "test_on_batch", "fit": "train_on_batch"}
 # How many of the first arguments may be given by position, and which keywords mean the same in both calls.
@@ -105,7 +107,7 @@ class KerasCallInLoop(Rule):
                 continue
             if model.is_compiled(call) or model.guard_of(call) is not None:
                 continue
-            if model.forward_passes.is_for_few(call) or model.forward_passes.makes_variables(call):
+            if model.own(FewResults).is_for_few(call) or model.own(CalledModels).makes_variables(call):
                 continue
             if is_only_timed(model.infer, call):
                 continue

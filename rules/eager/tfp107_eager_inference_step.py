@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.training.forward_passes import ForwardPass
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .compiled_forward import compile_forward
 from .compiling import compile_function
+from .forward_passes import ForwardPass, ForwardPasses
 
 
 class EagerInferenceStep(Rule):
@@ -76,7 +76,7 @@ class EagerInferenceStep(Rule):
     claim = Claim("step time", least=1.5)
 
     def check(self, model: Model) -> Iterator[Report]:
-        for found in model.forward_passes.all():
+        for found in model.own(ForwardPasses).all():
             call = found.calls[0]
             yield Report(
                 call,
@@ -88,7 +88,7 @@ class EagerInferenceStep(Rule):
 
 
 def _compile(edit: Editor, found: ForwardPass) -> Repair | Refusal:
-    if edit.model.forward_passes.grows(found):
+    if edit.model.own(ForwardPasses).grows(found):
         return Refusal(
             "an input gets longer with each call, and each length would be retraced", found.calls[0]
         )
@@ -98,6 +98,6 @@ def _compile(edit: Editor, found: ForwardPass) -> Repair | Refusal:
 
 
 def _compile_apart(edit: Editor, found: ForwardPass) -> Repair | Refusal | None:
-    if edit.model.forward_passes.grows(found) or len(found.calls) > 1:
+    if edit.model.own(ForwardPasses).grows(found) or len(found.calls) > 1:
         return None
     return compile_forward(edit, found.calls[0])

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_number
+from tflint_perf.analysis.execution.compiled import Compiled
+from tflint_perf.analysis.execution.guards import Guards
+from tflint_perf.analysis.execution.invariance import Invariance
+from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.syntax import calls_below, is_constant, last_name
+from tflint_perf.analysis.training.feeds import Feeds
+from tflint_perf.analysis.training.training_steps import TrainingSteps
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.library_calls import LibraryCalls
 from tflint_perf.records import dataclass
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,42 +31,64 @@ class Conversion:
 class HostConversions:
     """Finds the conversions of batches that a gradient step or a model uses."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    needs = ("infer", "compiled", "loops", "guards", "invariance", "feeds", "training_steps", "library_calls")
+
+    def __init__(
+        self,
+        infer: Inference,
+        compiled: Compiled,
+        loops: Loops,
+        guards: Guards,
+        invariance: Invariance,
+        feeds: Feeds,
+        training_steps: TrainingSteps,
+        library_calls: LibraryCalls,
+    ) -> None:
+        self._infer = infer
+        self._compiled = compiled
+        self._loops = loops
+        self._guards = guards
+        self._invariance = invariance
+        self._feeds = feeds
+        self._training_steps = training_steps
+        self._library_calls = library_calls
 
     def all(self) -> Iterator[Conversion]:
         """The conversions in eager code that runs per step."""
-        model = self._model
-        for call in model.calls_that("makes-tensor", "casts"):
+        for call in self._library_calls.that("makes-tensor", "casts"):
             given = call.args[0].value if call.args else None
-            if given is None or is_constant(given) or not model.is_eager(call) or not self._is_per_step(call):
+            if (
+                given is None
+                or is_constant(given)
+                or not self._compiled.is_eager(call)
+                or not self._is_per_step(call)
+            ):
                 continue
             unchanged = self._is_unchanged_array(given)
             if not unchanged:
                 if not self._is_host_batch(call, given):
                     continue
                 unchanged = self._is_made_of_unchanged(given)
-            if not model.loops.batches.is_made_one_of(call) and self._feeds_a_step(call):
+            if not self._loops.batches.is_made_one_of(call) and self._feeds_a_step(call):
                 yield Conversion(call, unchanged)
 
     def _is_per_step(self, call: cst.Call) -> bool:
         """Whether `call` runs per step, or beside a gradient step that a loop repeats or may repeat."""
-        model = self._model
-        return model.is_per_step(call) or (
-            model.training_steps.hold(call)
-            and (model.loops.may_be_per_step(call) or model.loops.is_repeated(call))
+        return self._loops.is_per_step(call) or (
+            self._training_steps.hold(call)
+            and (self._loops.may_be_per_step(call) or self._loops.is_repeated(call))
         )
 
     def _feeds_a_step(self, call: cst.Call) -> bool:
         """Whether a step uses the result of `call`. A gradient step behind a guard is one all the same, and takes this
         batch."""
-        feeds = self._model.feeds
-        guarded = self._model.guard_of(call) is not None
+        feeds = self._feeds
+        guarded = self._guards.guard_of(call) is not None
         return feeds.a_gradient_step(call) if guarded else feeds.a_step(call)
 
     def _is_host_batch(self, call: cst.Call, node: cst.BaseExpression) -> bool:
-        model, value = self._model, self._model.value(node)
-        is_cast = has(model.qualified(call.func), "casts")
+        value = self._infer.value(node)
+        is_cast = has(self._infer.names.qualified(call.func), "casts")
         match value.kind:
             case "array":
                 on_host = True
@@ -73,48 +99,47 @@ class HostConversions:
             case "tensor":
                 # An element of a dataset. A function that gets it, a loss for instance, may get any tensor. To cast it
                 # behind the copy to the device is as good as before: eight bits are fewer bytes than the floats of them.
-                on_host = value.host and not is_cast and model.loops.step_loop(call) is not None
+                on_host = value.host and not is_cast and self._loops.step_loop(call) is not None
             case "unknown":
                 # A batch that is made a tensor was none.
-                on_host = not is_cast and not model.loops.batches.is_length(node)
+                on_host = not is_cast and not self._loops.batches.is_length(node)
             case _:
                 on_host = False
         if not on_host:
             return False
-        size = model.loops.batches.size(node)
+        size = self._loops.batches.size(node)
         # What a gradient step is fed, and is no setting of it, is a batch.
         return size == "batch" or (
             size == "unknown"
             and value.kind != "tensor"
             and (value.kind == "array" or not is_cast)
             and not names_a_number(last_name(node))
-            and model.feeds.a_gradient_step(call)
-            and not model.feeds.is_differentiated(call)
+            and self._feeds.a_gradient_step(call)
+            and not self._feeds.is_differentiated(call)
         )
 
     def _is_made_of_unchanged(self, node: cst.BaseExpression) -> bool:
         """Whether the step loop makes `node` from the same data in each iteration, by numbers that it does not change:
         labels, as many ones as a batch has samples."""
-        model, loop = self._model, self._model.loops.step_loop(node)
+        loop = self._loops.step_loop(node)
         if loop is None or isinstance(node, cst.Name | cst.Attribute | cst.Subscript):
             return False
         return (
-            all(has(model.qualified(call.func), "computes-values") for call in calls_below(node))
-            and not model.invariance.asks_the_host(node)
-            and model.invariance.change(node, loop) is None
+            all(has(self._infer.names.qualified(call.func), "computes-values") for call in calls_below(node))
+            and not self._invariance.asks_the_host(node)
+            and self._invariance.change(node, loop) is None
         )
 
     def _is_unchanged_array(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is a NumPy array with a name, which stays the same in the step loop."""
-        model = self._model
-        loop = model.loops.step_loop(node)
+        loop = self._loops.step_loop(node)
         if (
             loop is None
             or not isinstance(node, cst.Name | cst.Attribute)
-            or model.value(node).kind != "array"
+            or self._infer.value(node).kind != "array"
         ):
             return False
-        return model.loops.batches.size(node) not in (
+        return self._loops.batches.size(node) not in (
             "scalar",
             "sample",
-        ) and not model.invariance.varies(node, loop)
+        ) and not self._invariance.varies(node, loop)

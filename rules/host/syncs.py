@@ -77,11 +77,6 @@ class Syncs:
         self._on_each_step: dict[cst.CSTNode, bool] = {}
         self._asked_for: dict[cst.CSTNode | None, set[str]] = {}
 
-    def _statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
-        while node not in self._walk.at:
-            node = self._walk.parents[node]
-        return node
-
     def of_statement(self, statement: cst.CSTNode) -> list[Sync]:
         """The copies that a statement makes; of a compound one those in its head."""
         return [
@@ -450,17 +445,12 @@ class Copying:
         for calls in self._walk.calls.values():
             for call in calls:
                 if self._may_copy(call):
-                    found[self._statement_of(call)] = None
+                    found[self._walk.statement_of(call)] = None
         for node in self._walk.formats:
-            found[self._statement_of(node)] = None
+            found[self._walk.statement_of(node)] = None
         return sorted(found, key=lambda statement: self._walk.at[statement].order)
 
     def _may_copy(self, call: cst.Call) -> bool:
         if callee_name(call) in _COPYING or shows(self._infer, call):
             return True
         return bool(call.args) and library(self._infer.names.qualified(call.func)) == "numpy"
-
-    def _statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
-        while node not in self._walk.at:
-            node = self._walk.parents[node]
-        return node

@@ -94,7 +94,7 @@ class FileReadPerStep(Rule):
 
 def _is_gone_over(model: Model, call: cst.Call) -> bool:
     """Whether `call` reads one of the files that the program reads once, one after the other."""
-    return model.forward_passes.runs_over_files_alone(call) or model.file_reads.is_of_each(call)
+    return model.file_reads.runs_over_files_alone(call) or model.file_reads.is_of_each(call)
 
 
 def _is_the_same(model: Model, call: cst.Call, loop: Loop) -> bool:

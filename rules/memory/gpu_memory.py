@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -19,9 +18,8 @@ from tflint_perf.analysis.python.syntax import (
     string,
 )
 from tflint_perf.analysis.training.programs import imports_tensorflow
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
 
 # Calls that decide how much memory TensorFlow takes of a GPU, or whether it takes any.
 _SETTERS = frozenset(
@@ -69,11 +67,13 @@ class GpuMemory:
 
     same_for_all_callers = True
 
-    def __init__(self, model: Model) -> None:
-        # The model, since most files are done with before their calls need to be known.
-        self._model = model
-        self._infer = model.infer
-        self._walk = model.walk
+    needs = ("infer", "calls", "text")
+
+    def __init__(self, infer: Inference, calls: CallGraph, text: str) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._text = text
+        self._walk = infer.walk
 
     @cached_property
     def is_settled(self) -> bool:
@@ -99,7 +99,7 @@ class GpuMemory:
         )
 
     def _sets_variable(self) -> bool:
-        return _VARIABLE in self._model.text and any(
+        return _VARIABLE in self._text and any(
             string(node) == _VARIABLE
             for node in descendants(self._walk.module)
             if isinstance(node, cst.SimpleString)
@@ -135,7 +135,7 @@ class GpuMemory:
             self._infer.value(a.value).kind == "session" for a in call.args
         ):
             return False
-        return not self._model.calls.targets(call)
+        return not self._calls.targets(call)
 
 
 def _is_of_others(dotted: str) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import libcst as cst
 
 from tflint_perf.analysis.conventions import names_an_epoch
+from tflint_perf.analysis.pipelines.stages import Stages
+from tflint_perf.analysis.pipelines.successors import Successors
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -17,13 +19,11 @@ from tflint_perf.analysis.python.syntax import (
     last_name,
     same_code,
 )
+from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import Pipeline
 from tflint_perf.records import dataclass
 
 from .augmentations import Augmentations
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
 
 Why = Literal["random", "shuffle", "repeat", "endless"]
 
@@ -42,12 +42,20 @@ class LateCache:
 class LateCaches:
     """Answers what a `cache` stands behind but should stand in front of."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    needs = ("infer", "stages", "successors", Augmentations)
+
+    def __init__(
+        self, infer: Inference, stages: Stages, successors: Successors, augmentations: Augmentations
+    ) -> None:
+        self._infer = infer
+        self._stages = stages
+        self._successors = successors
+        self._augmentations = augmentations
+        self._walk = infer.walk
 
     def of(self, cache: cst.Call) -> LateCache | None:
         """The nearest stage before `cache` that should not be there, in one of the pipelines that build its dataset."""
-        ways = [way for way in self._model.pipelines.stages_before(cache) if way[-1].call is cache]
+        ways = [way for way in self._stages.before(cache) if way[-1].call is cache]
         for way in ways:
             for index in reversed(range(len(way) - 1)):
                 why = self._why(way, index)
@@ -68,15 +76,15 @@ class LateCaches:
             several = (integer(given) or 0) > 1 or bool(names_an_epoch(last_name(given)))
             return "repeat" if several and not cache.args else None
         # What is written to a file once is meant to be kept.
-        if cache.args or self._model.successors.is_for_evaluation(cache):
+        if cache.args or self._successors.is_for_evaluation(cache):
             return None
-        if stage.name == "map" and self._model.own(Augmentations).draws(stage):
+        if stage.name == "map" and self._augmentations.draws(stage):
             return "random"
         return "shuffle" if stage.name == "shuffle" and self._keeps_order(way, index) else None
 
     def _excludes(self, one: cst.Call, other: cst.Call) -> bool:
         """Whether the conditions on `one` and on `other` ask different things of one value: both may never hold."""
-        asked, also = (list(conditions(self._model.walk, call, exits=False)) for call in (one, other))
+        asked, also = (list(conditions(self._walk, call, exits=False)) for call in (one, other))
         return any(
             here is not there and _names_in(here) & _names_in(there) and not same_code(here, there)
             for here in asked
@@ -91,7 +99,7 @@ class LateCaches:
         if again is not None and not is_name(again, "True"):
             return False
         names = {behind.name for behind in way[index + 1 :]}
-        later = {behind.name for behind in self._model.successors.behind(way[-1].call)}
+        later = {behind.name for behind in self._successors.behind(way[-1].call)}
         return not names & _SPLITS and not later & {"shuffle", *_SPLITS}
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, last_names, methods
 from tflint_perf.analysis.conventions import names_training_data
+from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.op_loops import is_read
-from tflint_perf.analysis.pipelines.successors import is_name_of_evaluation
+from tflint_perf.analysis.pipelines.successors import Successors, is_name_of_evaluation
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -23,13 +24,12 @@ from tflint_perf.analysis.python.syntax import (
     mentions,
     target_names,
 )
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import is_numbered, source
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 from tflint_perf.records import dataclass
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
 
 Form = Literal["length", "count", "list", "stack"]
 
@@ -57,14 +57,19 @@ class Materialization:
 class Materializations:
     """Finds such places."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._walk = model.walk
+    needs = ("infer", "calls", "loops", "successors")
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, successors: Successors) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._successors = successors
+        self._walk = infer.walk
 
     def all(self) -> Iterator[Materialization]:
         """Every place that materializes a dataset, by form; not those of a few elements, of file names or of data
         written in the file."""
-        for found in (*self._lists(), *self._lengths(), *self._sums(), *self._loops()):
+        for found in (*self._lists(), *self._lengths(), *self._sums(), *self._in_loops()):
             if found.value.pipelines and not any(map(self._is_small, found.value.pipelines)):
                 if found.form not in ("list", "stack") or not self._is_condensed(self._kept(found)):
                     yield found
@@ -75,7 +80,7 @@ class Materializations:
         """The lists and tuples that hold a dataset: `list(ds)`, `tuple(ds.as_numpy_iterator())`, and either within
         `len(…)`."""
         for name in ("list", "tuple"):
-            for call in self._model.calls_named(name):
+            for call in self._walk.calls_named(name):
                 if len(call.args) != 1 or has_stars(call) or self._builtin(call) != name:
                     continue
                 found = self._dataset(call.args[0].value)
@@ -89,7 +94,7 @@ class Materializations:
 
     def _lengths(self) -> Iterator[Materialization]:
         """The lengths of lists made of a dataset: `len([x for x in ds])`."""
-        for call in self._model.calls_named("len"):
+        for call in self._walk.calls_named("len"):
             given = call.args[0].value if len(call.args) == 1 and self._builtin(call) == "len" else None
             part = given.for_in if isinstance(given, cst.ListComp) else None
             if part is not None and part.inner_for_in is None and not part.ifs:
@@ -99,7 +104,7 @@ class Materializations:
 
     def _sums(self) -> Iterator[Materialization]:
         """The sums that count a dataset's elements: `sum(1 for _ in ds)`."""
-        for call in self._model.calls_named("sum"):
+        for call in self._walk.calls_named("sum"):
             given = call.args[0].value if len(call.args) == 1 else None
             if self._builtin(call) != "sum" or not isinstance(given, cst.GeneratorExp | cst.ListComp):
                 continue
@@ -108,7 +113,7 @@ class Materializations:
             if found is not None and integer(given.elt) == 1 and self._is_counted_in_vain(found):
                 yield Materialization(call, "count", *found)
 
-    def _loops(self) -> Iterator[Materialization]:
+    def _in_loops(self) -> Iterator[Materialization]:
         """Loops and comprehensions over a dataset that do nothing but count or keep its elements."""
         for loop in self._walk.loops.values():
             found = self._dataset(loop.iterable) if loop.iterable is not None else None
@@ -122,19 +127,15 @@ class Materializations:
             keeps = (
                 _only_keeps(loop.node) if isinstance(loop.node, cst.For) else self._comprehension_keeps(loop)
             )
-            if (
-                keeps
-                and self._is_named_for_training(found)
-                and not is_numbered(self._model.infer, loop.iterable)
-            ):
+            if keeps and self._is_named_for_training(found) and not is_numbered(self._infer, loop.iterable):
                 yield Materialization(loop.iterable, "stack", *found)
 
     # Datasets
 
     def _dataset(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, Value] | None:
         """The dataset whose elements `node` gives, numbered or not, and its value."""
-        node = source(self._model.infer, node)
-        value = self._model.value(node)
+        node = source(self._infer, node)
+        value = self._infer.value(node)
         return (node, value) if value.kind == "dataset" else None
 
     def _is_small(self, pipeline: Pipeline) -> bool:
@@ -142,7 +143,7 @@ class Materializations:
         source = pipeline[0]
         for stage in pipeline:
             if stage.name == "take":
-                count = self._model.infer.integers.most(argument(stage.call, 0, "count"))
+                count = self._infer.integers.most(argument(stage.call, 0, "count"))
                 if count is None or count in range(_FEW + 1):  # -1 is all
                     return True
         if source.name in ("from_tensor_slices", "from_tensors"):
@@ -153,16 +154,16 @@ class Materializations:
         """Whether the list that `call` makes, or the dataset itself, is trained on."""
         if self._ends_in_training(value):
             return True
-        statement = self._model.statement_of(call)
+        statement = self._walk.statement_of(call)
         if not isinstance(statement, cst.Assign) or statement.value is not call:
             return False
         names = {name.value for target in statement.targets for name in target_names(target.target)}
-        function = self._model.function_at(call)
+        function = self._calls.function_at(call)
         return any(
             loop.iterable is not None
             and loop.function is function
             and mentions(loop.iterable, names)
-            and self._model.loops.kind(loop) == "step"
+            and self._loops.kind(loop) == "step"
             for loop in self._walk.loops.values()
         )
 
@@ -175,12 +176,12 @@ class Materializations:
         """Whether TensorFlow knows how many elements the dataset has, or training runs through all of them anyhow."""
         if self.unknown_size(found[1]) is None or self._is_named_for_training(found):
             return True
-        is_named = self._model.successors.is_named_for_training
+        is_named = self._successors.is_named_for_training
         evaluated = is_name_of_evaluation(last_name(found[0]))
         return not evaluated and any(is_named(pipeline[-1].call) for pipeline in found[1].pipelines)
 
     def _ends_in_training(self, value: Value) -> bool:
-        return any(self._model.successors.is_for_training(pipeline[-1].call) for pipeline in value.pipelines)
+        return any(self._successors.is_for_training(pipeline[-1].call) for pipeline in value.pipelines)
 
     def _is_named_for_training(self, found: tuple[cst.BaseExpression, Value]) -> bool:
         name = last_name(found[0])
@@ -208,19 +209,19 @@ class Materializations:
 
     def _kept(self, found: Materialization) -> cst.CSTNode:
         """What holds the elements: a list, or the comprehension around the dataset."""
-        part = self._model.parent(found.node)
-        holder = self._model.parent(part) if isinstance(part, cst.CompFor) else None
+        part = self._walk.parents.get(found.node)
+        holder = self._walk.parents.get(part) if isinstance(part, cst.CompFor) else None
         return holder if holder is not None else found.node
 
     def _is_condensed(self, node: cst.CSTNode, depth: int = 0) -> bool:
         """Whether the program keeps only a statistic of the elements that `node` gives, or the distinct ones among
         them: a vocabulary, bounds, what a layer adapts to. That is learnt from the whole dataset, once."""
-        parent = self._model.parent(node)
+        parent = self._walk.parents.get(node)
         if depth > _DEEPEST:
             return False
         match parent:
             case cst.Arg(keyword=None):
-                call = self._model.parent(parent)
+                call = self._walk.parents.get(parent)
                 if not isinstance(call, cst.Call) or parent is not call.args[0]:
                     return False
                 name = self._builtin(call)
@@ -229,7 +230,7 @@ class Materializations:
                 holds = has(name, "makes-array", "joins-arrays", "copies", "views", "hands-on")
                 return holds and self._is_condensed(call, depth + 1)
             case cst.Attribute(attr=cst.Name(value=method)) if parent.value is node:
-                call = self._model.parent(parent)
+                call = self._walk.parents.get(parent)
                 if method in methods("array", "condenses", "describes"):
                     return True
                 holds = isinstance(call, cst.Call) and method in methods("array", "copies", "views")
@@ -241,23 +242,23 @@ class Materializations:
 
     def _may_be(self, name: cst.Name, value: cst.CSTNode) -> bool:
         """Whether `name` is read where it may stand for what `value` gave."""
-        found = self._model.infer.bindings_reaching(name) if is_read(self._walk.parents, name) else None
+        found = self._infer.bindings_reaching(name) if is_read(self._walk.parents, name) else None
         return found is not None and any(binding.value is value for binding in found[1])
 
     # Syntax
 
     def _builtin(self, call: cst.Call) -> str:
-        return builtin_or_qualified(self._model.infer, call.func)
+        return builtin_or_qualified(self._infer, call.func)
 
     def _call_around(self, node: cst.CSTNode) -> cst.Call | None:
         """The call whose first argument is `node`."""
-        arg = self._model.parent(node)
-        outer = self._model.parent(arg) if isinstance(arg, cst.Arg) else None
+        arg = self._walk.parents.get(node)
+        outer = self._walk.parents.get(arg) if isinstance(arg, cst.Arg) else None
         return outer if isinstance(outer, cst.Call) and arg is outer.args[0] else None
 
     def _comprehension_keeps(self, loop: Loop) -> bool:
         """Whether `loop`, of a list comprehension, keeps the elements that it iterates over, or the first part of each."""
-        holder = self._model.parent(loop.node)
+        holder = self._walk.parents.get(loop.node)
         plain = isinstance(holder, cst.ListComp) and holder.for_in is loop.node
         around = self._call_around(holder) if plain and holder is not None else None
         if around is not None and self._builtin(around) == "len":

@@ -9,7 +9,7 @@ import libcst as cst
 
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.pipelines.batching import batch_of_one
-from tflint_perf.analysis.pipelines.pipelines import Consumption
+from tflint_perf.analysis.pipelines.consumption import Consumption
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
@@ -79,7 +79,7 @@ class UnbatchedDataset(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         for consumption in model.pipelines.consumptions():
             elements = model.batching.elements(consumption.value)
-            if elements not in ("single", "ones") or model.pipelines.makes_batches_itself(consumption):
+            if elements not in ("single", "ones") or model.element_uses.makes_batches_itself(consumption):
                 continue
             if elements == "single":
                 message = "the dataset was never batched, so each step gets one sample; add `.batch(n)`"

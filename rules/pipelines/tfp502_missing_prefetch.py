@@ -9,7 +9,7 @@ from itertools import chain
 import libcst as cst
 
 from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.pipelines.pipelines import Consumption
+from tflint_perf.analysis.pipelines.consumption import Consumption
 from tflint_perf.analysis.pipelines.prefetching import last_work, late_ways
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.values.values import Pipeline
@@ -99,7 +99,7 @@ def _at_fault(model: Model, way: Pipeline) -> cst.Call:
     """The last stage that works on elements; where several pipelines branch off right behind it, the last of this one."""
     work, end = last_work(way), way[-1]
     here = model.function_at(work.call)
-    behind = [stage for stage in model.pipelines.goes_on(work.call) if model.function_at(stage) is here]
+    behind = [stage for stage in model.stages.goes_on(work.call) if model.function_at(stage) is here]
     branches = len(behind) > 1 and end.origin is None and model.function_at(end.call) is here
     return end.call if branches else work.call
 
@@ -131,7 +131,7 @@ def _prefetch(edit: Editor, consumption: Consumption, end: cst.Call | None) -> R
 
 def _has_one_use(model: Model, end: cst.Call) -> bool:
     """Whether steps consume all that the stage `end` gives."""
-    behind = model.pipelines.goes_on(end)
+    behind = model.stages.goes_on(end)
     return not model.pipelines.is_looped_over_otherwise(end) and all(
         callee_name(call) == "take" for call in behind
     )

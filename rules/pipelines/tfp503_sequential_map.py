@@ -86,7 +86,7 @@ class SequentialMap(Rule):
             if given is None or has_stars(call) or argument(call, 1, "num_parallel_calls") is not None:
                 continue
             # What a function given to another stage builds is run in parallel by that stage.
-            if not model.pipelines.stages_before(call) or model.is_compiled(call):
+            if not model.stages.before(call) or model.is_compiled(call):
                 continue
             nature = model.statefulness.nature(given)
             is_off = model.parallelism.is_off(call)
@@ -109,9 +109,9 @@ class SequentialMap(Rule):
 
 def _only_computes(model: Model, call: cst.Call, given: cst.BaseExpression) -> bool:
     """Whether `call` maps whole batches, by nothing but element-wise ops."""
-    ways = model.pipelines.stages_before(call)
+    ways = model.stages.before(call)
     return any(
-        model.batching.along(way[:-1]) == "batches" and model.pipelines.is_elementwise(given, way[:-1])
+        model.batching.along(way[:-1]) == "batches" and model.stages.is_elementwise(given, way[:-1])
         for way in ways
     )
 

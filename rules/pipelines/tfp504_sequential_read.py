@@ -80,9 +80,7 @@ def _interleaves(model: Model) -> Iterator[Report]:
         if given is None or has_stars(call) or argument(call, 3, "num_parallel_calls") is not None:
             continue
         # One at a time on purpose.
-        if model.infer.integers.only(
-            argument(call, 1, "cycle_length")
-        ) == 1 or not model.pipelines.stages_before(call):
+        if model.infer.integers.only(argument(call, 1, "cycle_length")) == 1 or not model.stages.before(call):
             continue
         if model.is_compiled(call) or _runs_python(model, given) or model.successors.is_only_looked_at(call):
             continue

@@ -66,7 +66,7 @@ class MapBeforeBatch(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         seen: set[cst.Call] = set()
         for batch in model.calls_named("batch"):
-            pipelines = model.pipelines.stages_before(batch)
+            pipelines = model.stages.before(batch)
             for found in _elementwise_maps(model, pipelines, batch):
                 call = found[0].call
                 function = argument(call, 0, "map_func")
@@ -109,7 +109,7 @@ def _gives_the_same_on_a_batch(model: Model, stage: Stage, before: Pipeline) -> 
     given = argument(stage.call, 0, "map_func")
     return (
         given is not None
-        and model.pipelines.is_elementwise(given, before)
+        and model.stages.is_elementwise(given, before)
         and model.batching.along(before) != "batches"
     )
 
@@ -119,7 +119,7 @@ def _move(edit: Editor, stages: Pipeline) -> Repair | Refusal:
     for stage in between:
         if stage.name == "map":
             return Refusal("the `map` after it has to move first", argument(stage.call, 0, "map_func"))
-    if len(list(edit.model.pipelines.goes_on(mapped.call))) > 1:
+    if len(list(edit.model.stages.goes_on(mapped.call))) > 1:
         return Refusal("the mapped dataset is used in several places")
     edits = move_behind(edit, mapped.call, batch.call)
     if isinstance(edits, Refusal):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.conventions import names_watching
 from tflint_perf.analysis.python.syntax import callee_name, calls_below, keyword_argument
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.training.train_calls import TrainCalls
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
 
 # Functions of Python's own that do nothing but compute, and qualified names that begin like an op's.
 _HARMLESS = frozenset({"len", "int", "float", "zip", "list", "range"})
@@ -21,12 +20,17 @@ _HARMLESS = frozenset({"len", "int", "float", "zip", "list", "range"})
 class Discarded:
     """Finds the results that nobody gets, of calls and of arithmetic."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    needs = ("infer", "calls", "train_calls")
+
+    def __init__(self, infer: Inference, calls: CallGraph, train_calls: TrainCalls) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._train_calls = train_calls
+        self._walk = infer.walk
 
     def all(self) -> Iterator[cst.Call | cst.BinaryOperation]:
         """Every computation whose result is thrown away, in the order of the text."""
-        for statement in self._model.walk.at:
+        for statement in self._walk.at:
             if not isinstance(statement, cst.Expr):
                 continue
             if isinstance(statement.value, cst.BinaryOperation):
@@ -41,18 +45,18 @@ class Discarded:
         """Whether `node` is arithmetic that makes a tensor, as a statement of a function: `loss * mask`."""
         return (
             not self._is_shown(statement)
-            and not self._model.programs.is_graph_code()
-            and self._model.value(node).kind == "tensor"
+            and not self._train_calls.is_graph_code()
+            and self._infer.value(node).kind == "tensor"
             and all(map(self._is_harmless, calls_below(node)))
         )
 
     def _is_shown(self, statement: cst.Expr) -> bool:
         """Whether `statement` is at the top level of the module, where a notebook shows its result."""
-        return self._model.walk.at[statement].block.owner is self._model.module
+        return self._walk.at[statement].block.owner is self._walk.module
 
     def _only_computes(self, call: cst.Call) -> bool:
         """Whether `call`, and every call among its arguments, does nothing but compute."""
-        model, name = self._model, self._model.qualified(call.func)
+        name = self._infer.names.qualified(call.func)
         if name and not has(name, "pure"):
             return False
         if not name:
@@ -61,36 +65,35 @@ class Discarded:
             ):
                 return False
             # What is a dataset only by the stages that it is asked for may be anything else here.
-            sources = [way[0] for way in model.value(call.func.value).pipelines]
+            sources = [way[0] for way in self._infer.value(call.func.value).pipelines]
             if not any(source.origin is None or source.origin.path for source in sources):
                 return False
         arguments = [below for arg in call.args for below in calls_below(arg.value)]
         return all(map(self._is_harmless, arguments))
 
     def _is_harmless(self, call: cst.Call) -> bool:
-        name = self._model.qualified(call.func)
+        name = self._infer.names.qualified(call.func)
         if name:
             return has(name, "pure") or has(name, "harmless-to-make")
         return isinstance(call.func, cst.Name) and call.func.value in _HARMLESS
 
     def _is_on_purpose(self, statement: cst.Expr, call: cst.Call) -> bool:
-        model = self._model
-        if keyword_argument(call, "name") is not None or model.programs.is_graph_code():
+        if keyword_argument(call, "name") is not None or self._train_calls.is_graph_code():
             return True
         if self._is_shown(statement):
             return True
-        if not model.qualified(call.func):
+        if not self._infer.names.qualified(call.func):
             return self._is_tried(statement)  # a stage of a dataset takes no time
-        function = model.function_at(call)
-        calls = function.calls if function is not None else model.walk.module_calls
+        function = self._calls.function_at(call)
+        calls = function.calls if function is not None else self._walk.module_calls
         return any(
-            has(model.qualified(other.func), "clock", "device-clock") for other in calls
+            has(self._infer.names.qualified(other.func), "clock", "device-clock") for other in calls
         ) or self._is_tried(statement)
 
     def _is_tried(self, statement: cst.CSTNode) -> bool:
         """Whether `statement` is there to see whether it raises an error: in a `try`, or in a `with` such as
         `pytest.raises(…)`."""
-        child, current = statement, self._model.parent(statement)
+        child, current = statement, self._walk.parents.get(statement)
         while current is not None and not isinstance(current, cst.FunctionDef | cst.Lambda):
             if isinstance(current, cst.Try | cst.TryStar) and child is current.body:
                 return True
@@ -98,7 +101,7 @@ class Discarded:
                 names = [callee_name(item.item) for item in current.items if isinstance(item.item, cst.Call)]
                 if any(map(names_watching, names)):
                     return True
-            child, current = current, self._model.parent(current)
+            child, current = current, self._walk.parents.get(current)
         return False
 
 

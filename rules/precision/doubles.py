@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, last_names, methods
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.steps import GradientSteps
+from tflint_perf.analysis.pipelines.pipelines import Pipelines
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, callee_name, has_stars, keyword_argument
+from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import GENERATOR
 from tflint_perf.analysis.values.values import Pipeline, Value
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
+    pass
 
 _INTEGER_DRAWS = frozenset({"randint", "integers"})
 _ON_BATCH = ("train_on_batch", "test_on_batch", "predict_on_batch")
@@ -40,13 +44,21 @@ class DoubleFeed:
 class Doubles:
     """Finds float64 arrays that a float32 model casts on each step."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._infer = model.infer
+    needs = ("infer", "loops", "steps", "pipelines", "text")
+
+    def __init__(
+        self, infer: Inference, loops: Loops, steps: GradientSteps, pipelines: Pipelines, text: str
+    ) -> None:
+        self._infer = infer
+        self._loops = loops
+        self._steps = steps
+        self._pipelines = pipelines
+        self._text = text
+        self._walk = infer.walk
 
     def feeds(self) -> Iterator[DoubleFeed]:
         """Every float64 array that a model is fed, once. None in a file that speaks of double precision."""
-        if _THOUGHT_OF.search(self._model.text) is not None:
+        if _THOUGHT_OF.search(self._text) is not None:
             return
         seen: set[cst.BaseExpression] = set()
         for node in (*self._in_datasets(), *self._on_batches()):
@@ -59,7 +71,7 @@ class Doubles:
 
     def _in_datasets(self) -> Iterator[cst.BaseExpression]:
         """The input arrays of the datasets that a model is trained on."""
-        consumed = [c.value for c in self._model.pipelines.consumptions() if c.use == "train"]
+        consumed = [c.value for c in self._pipelines.consumptions() if c.use == "train"]
         consumed += self._drawn()
         for value in consumed if consumed and self._runs_keras() else ():
             for pipeline in value.pipelines:
@@ -69,43 +81,43 @@ class Doubles:
 
     def _drawn(self) -> Iterator[Value]:
         """The iterators of which each gradient step takes a batch: `next(batches)`."""
-        loops = [self._model.loops.step_loop(step.tape) for step in self._model.steps.all()]
-        for call in self._model.calls_named("next", "get_next"):
+        loops = [self._loops.step_loop(step.tape) for step in self._steps.all()]
+        for call in self._walk.calls_named("next", "get_next"):
             if callee_name(call) == "next" and isinstance(call.func, cst.Name) and call.args:
                 source = call.args[0].value
             elif isinstance(call.func, cst.Attribute):
                 source = call.func.value
             else:
                 continue
-            value = self._model.value(source)
-            if value.kind == "iterator" and self._model.loops.step_loop(call) in loops:
+            value = self._infer.value(source)
+            if value.kind == "iterator" and self._loops.step_loop(call) in loops:
                 yield value
 
     def _runs_keras(self) -> bool:
         """Whether the file makes a Keras model by name, whose layers compute in float32."""
         return any(
-            self._model.value(call).kind == "model"
+            self._infer.value(call).kind == "model"
             for name in ("Sequential", "Model", "load_model", *self._keras_models())
-            for call in self._model.calls_named(name)
+            for call in self._walk.calls_named(name)
         )
 
     def _keras_models(self) -> list[str]:
         return [
             klass.name
-            for klass in self._model.walk.classes.values()
+            for klass in self._walk.classes.values()
             if self._infer.classes.keras_kind(klass) == "model"
         ]
 
     def _on_batches(self) -> Iterator[cst.BaseExpression]:
         """The arrays that a loop cuts into batches for `train_on_batch` and the like."""
-        for call in self._model.calls_named(*_ON_BATCH):
-            if not isinstance(call.func, cst.Attribute) or self._model.value(call.func.value).kind != "model":
+        for call in self._walk.calls_named(*_ON_BATCH):
+            if not isinstance(call.func, cst.Attribute) or self._infer.value(call.func.value).kind != "model":
                 continue
             given = argument(call, 0, "x")
             if isinstance(given, cst.Name):
                 binding = self._only_binding(given)
                 given = binding.value if binding is not None and binding.path == () else None
-            if isinstance(given, cst.Subscript) and self._model.is_per_step(call):
+            if isinstance(given, cst.Subscript) and self._loops.is_per_step(call):
                 yield given.value
 
     # Arrays
@@ -138,16 +150,16 @@ class Doubles:
     def _is_double_sum(self, node: cst.BinaryOperation, depth: int) -> bool:
         left, right = (self._is_double(side, depth + 1) for side in (node.left, node.right))
         if left or right:
-            kinds = [self._model.value(side).kind for side in (node.left, node.right)]
+            kinds = [self._infer.value(side).kind for side in (node.left, node.right)]
             return all(kind in ("array", "number") for kind in kinds)
         # A quotient of integers is a float, and so is what they give with one: `(images - 127.5) / 127.5`.
-        divides = isinstance(node.operator, cst.Divide) and self._model.value(node.right).kind == "number"
+        divides = isinstance(node.operator, cst.Divide) and self._infer.value(node.right).kind == "number"
         if divides or isinstance(node.right, cst.Float):
             return self._is_whole(node.left, depth + 1)
         return isinstance(node.left, cst.Float) and self._is_whole(node.right, depth + 1)
 
     def _is_double_call(self, call: cst.Call, depth: int) -> bool:
-        name, last = self._model.qualified(call.func), callee_name(call)
+        name, last = self._infer.names.qualified(call.func), callee_name(call)
         if keyword_argument(call, "dtype") is not None:
             return False
         if has(name, "makes-doubles") and not has_stars(call):
@@ -168,14 +180,14 @@ class Doubles:
         )
 
     def _is_generator(self, call: cst.Call) -> bool:
-        return isinstance(call.func, cst.Attribute) and self._model.value(call.func.value) == GENERATOR
+        return isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value) == GENERATOR
 
     @remembered
     def _is_whole(self, node: cst.BaseExpression, depth: int) -> bool:
         """Whether `node` is known to be an array of integers, which a division makes float64."""
         if depth > _DEEPEST:
             return False
-        if self._model.value(node).kind == "array" and self._model.value(node).dtype in _INTEGER_TYPES:
+        if self._infer.value(node).kind == "array" and self._infer.value(node).dtype in _INTEGER_TYPES:
             return True
         match node:
             case cst.Name():
@@ -191,12 +203,12 @@ class Doubles:
             case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value=last))) if last in last_names(
                 "keeps-type"
             ):
-                named = has(self._model.qualified(node.func), "keeps-type")
+                named = has(self._infer.names.qualified(node.func), "keeps-type")
                 given = (node.args[0].value if node.args else None) if named else base
                 return given is not None and self._is_whole(given, depth + 1)
             case cst.Call() if keyword_argument(node, "dtype") is None:
                 drawn = callee_name(node) in _INTEGER_DRAWS
-                named = has(self._model.qualified(node.func), "varies")
+                named = has(self._infer.names.qualified(node.func), "varies")
                 return drawn and (named or self._is_generator(node))
         return False
 
@@ -208,7 +220,7 @@ class Doubles:
             if outer is None:
                 break
             value, path = outer.value, (*(outer.path or ()), *path)
-        loaded = isinstance(value, cst.Call) and has(self._model.qualified(value.func), "eight-bit")
+        loaded = isinstance(value, cst.Call) and has(self._infer.names.qualified(value.func), "eight-bit")
         return bool(loaded) and len(path) == 2 and path[1] == 0
 
     def _value_of(self, node: cst.Name) -> cst.BaseExpression | None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.each_step import trains_for_epochs
+from tflint_perf.analysis.execution.guards import Guards
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.once import Once
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Function
@@ -20,10 +23,9 @@ from tflint_perf.analysis.python.syntax import (
     same_code,
     target_names,
 )
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
 
 WriteKind = Literal["summary", "weights", "flush"]
 
@@ -41,11 +43,15 @@ class Write:
 class Writes:
     """Finds calls that write, and answers whether they do so on each step."""
 
-    def __init__(self, model: Model) -> None:
-        # The model, since most files write nothing, and their calls need not be known.
-        self._model = model
-        self._infer = model.infer
-        self._walk = model.walk
+    needs = ("infer", "calls", "loops", "guards", "once")
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards, once: Once) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._guards = guards
+        self._once = once
+        self._walk = infer.walk
         self._on_each_step: dict[cst.CSTNode, bool] = {}
 
     def all(self) -> list[Write]:
@@ -76,7 +82,7 @@ class Writes:
         if any(
             isinstance(given.func, cst.Attribute)
             and same_code(given.func.value, receiver)
-            and self._model.function_at(given) is self._model.function_at(call)
+            and self._calls.function_at(given) is self._calls.function_at(call)
             for given in self._walk.calls.get("add_summary", ())
         ):
             return True
@@ -102,26 +108,26 @@ class Writes:
     def _saves(self, call: cst.Call, receiver: cst.BaseExpression) -> bool:
         value = self._infer.value(receiver)
         if value.kind == "model":
-            return not self._model.calls.targets(call)
+            return not self._calls.targets(call)
         # A manager may be told to save only every so many steps.
         return has(value.name, "checkpoints") and keyword_argument(call, "check_interval") is None
 
     def runs_each_step(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs on each step: per step, with no guard or other condition in front of it."""
-        if not self._model.loops.is_per_step(node) or self._model.guards.guard_of(node) is not None:
+        if not self._loops.is_per_step(node) or self._guards.guard_of(node) is not None:
             return False
         if isinstance(node, cst.Call) and self._shows_each_item(node):
             return False
-        return not self._model.once.runs_seldom(node) and leads_to(node, self._on_each_step, self._each_step)
+        return not self._once.runs_seldom(node) and leads_to(node, self._on_each_step, self._each_step)
 
     def _shows_each_item(self, call: cst.Call) -> bool:
         """Whether `call` writes a summary of each item of a loop, for a step around it: `image(f"digit {i}", …,
         step=epoch)`."""
-        loop = self._model.loops.innermost_loop(call)
+        loop = self._loops.innermost_loop(call)
         name, step = argument(call, 0, "name"), keyword_argument(call, "step")
         if name is None or step is None or loop is None or isinstance(loop.node, cst.While):
             return False
-        if self._model.loops.step_loop(call) is not loop:
+        if self._loops.step_loop(call) is not loop:
             return False  # of variables, in each step
         items = {target.value for target in target_names(loop.node.target)}
         return mentions(name, items) and not mentions(step, items)
@@ -129,25 +135,25 @@ class Writes:
     def _each_step(self, node: cst.CSTNode) -> bool | list[cst.Call]:
         """Whether each step runs `node`, as far as its function shows; or else the calls of that function, any of which
         may do it."""
-        loop = self._model.loops.step_loop(node)
+        loop = self._loops.step_loop(node)
         end = loop.node if loop is not None else None
         if not all(map(self._asks_whether_there, conditions(self._walk, node, end))):
             return False
         if loop is not None:
             return not (trains_for_epochs(loop) or self._is_called_behind_counter(loop.function))
-        function = self._model.calls.function_at(node)
+        function = self._calls.function_at(node)
         if function is None:
             return False
-        sites = [call for call in self._model.calls.sites(function) if self._model.loops.is_per_step(call)]
-        callers = self._model.calls.callers_outside(function)
+        sites = [call for call in self._calls.sites(function) if self._loops.is_per_step(call)]
+        callers = self._calls.callers_outside(function)
         if not sites:
             return not callers or any(caller.per_step and caller.always for caller in callers)
         return sites
 
     def _is_called_behind_counter(self, function: Function | None) -> bool:
         """Whether all calls of `function`, such as a validation, run under `if step % n`."""
-        sites = self._model.calls.sites(function) if function is not None else []
-        guards = [self._model.guards.guard_of(site) for site in sites]
+        sites = self._calls.sites(function) if function is not None else []
+        guards = [self._guards.guard_of(site) for site in sites]
         return bool(guards) and all(guard is not None and guard.counts for guard in guards)
 
     def _asks_whether_there(self, condition: cst.CSTNode) -> bool:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import libcst as cst
 
+from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.obstacles import Obstacle
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import descendants, names_read, target_names
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.values.infer import Inference
 
 _APPLYING = ("apply_gradients", "apply", "minimize")
 
@@ -20,8 +17,12 @@ _APPLYING = ("apply_gradients", "apply", "minimize")
 class OtherUses:
     """Answers what stands against keeping an optimizer from one iteration to the next."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    needs = ("infer", "invariance")
+
+    def __init__(self, infer: Inference, invariance: Invariance) -> None:
+        self._infer = infer
+        self._invariance = invariance
+        self._walk = infer.walk
 
     def of_optimizer(self, statement: cst.CSTNode, loop: Loop) -> Obstacle | None:
         """A use of the optimizer that a statement of `loop` makes which may change it, give it another model to train,
@@ -36,7 +37,7 @@ class OtherUses:
 
     def _change(self, names: set[str], loop: Loop) -> Obstacle | None:
         for name in names_read(loop.node):
-            parent = self._model.parent(name)
+            parent = self._walk.parents.get(name)
             if name.value not in names or isinstance(parent, cst.AssignTarget | cst.AnnAssign):
                 continue
             if not isinstance(parent, cst.Attribute) or parent.attr.value not in _APPLYING:
@@ -46,7 +47,7 @@ class OtherUses:
 
     def _other_model(self, loop: Loop) -> Obstacle | None:
         for name in names_read(loop.node):
-            if self._model.value(name).kind in ("model", "layer") and self._is_bound_around(name, loop):
+            if self._infer.value(name).kind in ("model", "layer") and self._is_bound_around(name, loop):
                 why = f"it may train another `{name.value}` next, for which it has no variables"
                 return Obstacle(name, why)
         return None
@@ -54,16 +55,16 @@ class OtherUses:
     def _read_behind(self, names: set[str], loop: Loop) -> Obstacle | None:
         inside = set(descendants(loop.node))
         for made in names:
-            for mention in self._model.walk.names.get(made, ()):
-                if mention not in inside and self._model.infer.place(mention).order > loop.at.order:
+            for mention in self._walk.names.get(made, ()):
+                if mention not in inside and self._infer.place(mention).order > loop.at.order:
                     return Obstacle(mention, f"`{made}` is read after the loop, too")
         return None
 
     def _is_bound_around(self, name: cst.Name, loop: Loop) -> bool:
         """Whether `loop`, or a loop around `name`, assigns to it."""
-        found = self._model.infer.bindings_reaching(name)
+        found = self._infer.bindings_reaching(name)
         return found is not None and any(
-            self._model.invariance.is_bound_in(binding, around)
+            self._invariance.is_bound_in(binding, around)
             for binding in found[1]
             for around in loops_around(loop)
         )

@@ -70,7 +70,7 @@ class TraceTime:
             return
         seen: set[cst.CSTNode] = set()
         for call in function.calls:
-            statement = self._statement(call)
+            statement = self._infer.walk.statement_of(call)
             if statement in seen:
                 continue
             found = judge(call)
@@ -83,11 +83,6 @@ class TraceTime:
         name = builtin_or_qualified(self._infer, call.func)
         kind = self._by_name(name, call) if has(name, "draws-on-host") or has(name, "clock") else None
         return HostCall(call, kind, f"{dotted_name(call.func)}()") if kind is not None else None
-
-    def _statement(self, node: cst.CSTNode) -> cst.CSTNode:
-        while node not in self._infer.walk.at:
-            node = self._infer.walk.parents[node]
-        return node
 
     def _judge(self, call: cst.Call) -> HostCall | None:
         name = builtin_or_qualified(self._infer, call.func)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import libcst as cst
 
@@ -26,10 +26,8 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import is_count, taken_part
+from tflint_perf.analysis.values.library_calls import LibraryCalls
 from tflint_perf.analysis.values.values import Pipeline, Stage
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
 
 Variation = Literal["padded", "grown", "sliced", "list"]
 
@@ -255,20 +253,28 @@ _ASKS_FOR_SHAPE = frozenset({"shape", "get_shape", "unstack", "len", "as_list"})
 class Retracing:
     """Answers what made a compiled function, and whether it can do with shapes that are left open."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    needs = ("infer", "calls", "library_calls")
+
+    def __init__(self, infer: Inference, calls: CallGraph, library_calls: LibraryCalls) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._library_calls = library_calls
 
     def makers(self, function: Function | None) -> list[cst.BaseExpression]:
         """The decorators and calls in this file that make a `tf.function` of a function."""
-        model, found = self._model, list[cst.BaseExpression]()
+        found = list[cst.BaseExpression]()
         if function is None:
             return found
-        found += [d.decorator for d in function.decorators if model.infer.compiles(d.decorator)]
-        for maker in model.calls_that("compiles"):
+        found += [d.decorator for d in function.decorators if self._infer.compiles(d.decorator)]
+        for maker in self._library_calls.that("compiles"):
             given = argument(maker, 0, "func")
-            if given is not None and model.value(given).function is function:
+            if given is not None and self._infer.value(given).function is function:
                 found.append(maker)
-        return [maker for maker in found if has(model.qualified(getattr(maker, "func", maker)), "compiles")]
+        return [
+            maker
+            for maker in found
+            if has(self._infer.names.qualified(getattr(maker, "func", maker)), "compiles")
+        ]
 
     def shape_read(self, function: Function) -> cst.CSTNode | None:
         """Where a function, or one of this file that it calls, asks for a static shape."""
@@ -280,21 +286,20 @@ class Retracing:
             if self._asks_for_shape(node):
                 return node
         for call in function.calls:
-            for target in self._model.calls.targets(call):
+            for target in self._calls.targets(call):
                 if target not in seen and (found := self._shape_read(target, seen)) is not None:
                     return found
         return None
 
     def _asks_for_shape(self, node: cst.CSTNode) -> bool:
-        model = self._model
         match node:
             case cst.Attribute():
-                return node.attr.value in _ASKS_FOR_SHAPE and not model.qualified(node)
+                return node.attr.value in _ASKS_FOR_SHAPE and not self._infer.names.qualified(node)
             case cst.Call():
                 if callee_name(node) in _ASKS_FOR_SHAPE:
-                    return not has(model.qualified(node.func), "gives-shape")
+                    return not has(self._infer.names.qualified(node.func), "gives-shape")
                 # Of an axis whose length is left open, nobody knows whether it goes.
-                return has(model.qualified(node.func), "squeezes") and len(node.args) == 1
+                return has(self._infer.names.qualified(node.func), "squeezes") and len(node.args) == 1
         return False
 
 

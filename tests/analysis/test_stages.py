@@ -80,7 +80,7 @@ GROWTH = {
 @pytest.mark.parametrize(("source", "how"), GROWTH.items())
 def test_knows_what_makes_elements_larger(source: str, how: str) -> None:
     model = staged(source)
-    ((*before, last),) = model.pipelines.stages_before(stage(model, "map"))
+    ((*before, last),) = model.stages.before(stage(model, "map"))
     assert model.growth.of_stage(last, tuple(before)) == how
 
 
@@ -98,7 +98,7 @@ DRAWS = [
 @pytest.mark.parametrize(("source", "draws"), DRAWS)
 def test_knows_what_draws_at_random(source: str, draws: bool) -> None:
     model = staged(source)
-    ((*_, last),) = model.pipelines.stages_before(stage(model, "map"))
+    ((*_, last),) = model.stages.before(stage(model, "map"))
     assert model.own(Augmentations).draws(last) is draws
 
 

@@ -15,6 +15,7 @@ from tflint_perf.analysis.python.names import Names
 from tflint_perf.analysis.python.scopes import Class, Function, Loop
 from tflint_perf.analysis.python.syntax import names_read
 from tflint_perf.analysis.python.walk import Walk
+from tflint_perf.analysis.values.by_use import ByUse
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.outside import NOTHING, Outside
 
@@ -37,22 +38,28 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.execution.once import Once
     from tflint_perf.analysis.execution.op_loops import OpLoops
     from tflint_perf.analysis.execution.python_numbers import Numbers
+    from tflint_perf.analysis.execution.seldom import Seldom
     from tflint_perf.analysis.execution.step_loop_paths import StepLoopPaths
     from tflint_perf.analysis.execution.steps import GradientSteps
     from tflint_perf.analysis.execution.symbolic import Symbolic
     from tflint_perf.analysis.execution.tapes import Tapes
+    from tflint_perf.analysis.pipelines.batch_loops import BatchLoops
+    from tflint_perf.analysis.pipelines.batch_makers import BatchMakers
     from tflint_perf.analysis.pipelines.batching import Batching
     from tflint_perf.analysis.pipelines.dataset_parameters import DatasetParameters
     from tflint_perf.analysis.pipelines.distributed import Distributed
     from tflint_perf.analysis.pipelines.draws import Draws
+    from tflint_perf.analysis.pipelines.element_uses import ElementUses
     from tflint_perf.analysis.pipelines.exported_datasets import ExportedDatasets
     from tflint_perf.analysis.pipelines.graph_inputs import GraphInputs
     from tflint_perf.analysis.pipelines.growth import Growth
     from tflint_perf.analysis.pipelines.host_batches import HostBatches
     from tflint_perf.analysis.pipelines.late_shuffles import LateShuffles
+    from tflint_perf.analysis.pipelines.made_for_fit import MadeForFit
     from tflint_perf.analysis.pipelines.parallelism import Parallelism
     from tflint_perf.analysis.pipelines.pipelines import Pipelines
     from tflint_perf.analysis.pipelines.rebuilt import Rebuilt
+    from tflint_perf.analysis.pipelines.stages import Stages
     from tflint_perf.analysis.pipelines.stateful import Statefulness
     from tflint_perf.analysis.pipelines.successors import Successors
     from tflint_perf.analysis.rewriting.in_place import InPlace
@@ -63,14 +70,16 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.training.devices import Devices
     from tflint_perf.analysis.training.feeds import Feeds
     from tflint_perf.analysis.training.file_reads import FileReads
-    from tflint_perf.analysis.training.forward_passes import ForwardPasses
     from tflint_perf.analysis.training.host_values import HostValues
     from tflint_perf.analysis.training.on_device import OnDevice
+    from tflint_perf.analysis.training.parts_of_steps import PartsOfSteps
     from tflint_perf.analysis.training.programs import Programs
     from tflint_perf.analysis.training.sessions import Sessions
     from tflint_perf.analysis.training.single_passes import SinglePasses
+    from tflint_perf.analysis.training.train_calls import TrainCalls
     from tflint_perf.analysis.training.training_steps import TrainingSteps
     from tflint_perf.analysis.values.calls import CallGraph
+    from tflint_perf.analysis.values.library_calls import LibraryCalls
     from tflint_perf.analysis.values.scalars import Scalars
     from tflint_perf.analysis.values.values import Value
     from tflint_perf.analysis.values.versions import Versions
@@ -81,21 +90,22 @@ _Part = TypeVar("_Part")
 # The parts that ask nothing about callers in other files: what they find out holds whoever calls.
 SAME_FOR_ALL_CALLERS = (
     "steps", "scalars", "batching", "iterations", "growth", "on_device", "invariance",
-    "statefulness", "counters", "in_place", "versions",
-    "tapes", "left_on",
+    "statefulness", "counters", "in_place", "versions", "stages",
+    "tapes", "left_on", "library_calls",
 )  # fmt: skip
 
 
 def part(path: str, *needs: str) -> Any:
-    """A part of a model, made of the parts that it needs, or of the model itself, when somebody first asks.
+    """A part of a model, made of the parts that it needs when somebody first asks.
 
-    `path` names its class, "calls.CallGraph": what no rule asks about a file is not even imported.
+    `path` names its class, "calls.CallGraph": what no rule asks about a file is not even imported. Making a part makes
+    those that it needs, so it works nothing out before it is asked, not even who calls whom.
     """
 
     def make(model: Model) -> Any:
         module, _, name = path.rpartition(".")
         kind = getattr(import_module(f"tflint_perf.analysis.{module}"), name)
-        return kind(*(getattr(model, need) for need in needs)) if needs else kind(model)
+        return kind(*(getattr(model, need) for need in needs))
 
     return cached_property(make)
 
@@ -103,6 +113,8 @@ def part(path: str, *needs: str) -> Any:
 class Parts:
     """What is known of a module besides its walk, its names and its values, worked out when a rule first asks."""
 
+    # Calls of libraries, by what these functions are.
+    library_calls: LibraryCalls = part("values.library_calls.LibraryCalls", "walk", "names")
     # Who calls whom.
     calls: CallGraph = part("values.calls.CallGraph", "infer")
     # What is compiled, and what surely runs in eager mode.
@@ -126,9 +138,13 @@ class Parts:
     # Conditions that constants decide.
     decided: Decided = part("execution.decided.Decided", "infer", "calls", "loops")
     # What the file says about GPUs.
-    devices: Devices = part("training.devices.Devices")
+    devices: Devices = part("training.devices.Devices", "infer", "decided", "text")
+    # What single calls have to do with training.
+    train_calls: TrainCalls = part("training.train_calls.TrainCalls", "infer", "calls")
     # What running the file does.
-    programs: Programs = part("training.programs.Programs")
+    programs: Programs = part(
+        "training.programs.Programs", "infer", "calls", "loops", "steps", "train_calls", "text"
+    )
     # Python numbers, and which of them change.
     numbers: Numbers = part(
         "execution.python_numbers.Numbers", "infer", "calls", "compiled", "loops", "invariance"
@@ -139,36 +155,58 @@ class Parts:
     rewriting: Rewriting = part("rewriting.rewriting.Rewriting", "infer", "calls")
     # What functions do with their parameters.
     parameters: Parameters = part("rewriting.parameters.Parameters", "infer", "calls")
+    # What stands around a stage of a pipeline.
+    stages: Stages = part("pipelines.stages.Stages", "infer")
+    # What becomes of the elements of datasets.
+    element_uses: ElementUses = part("pipelines.element_uses.ElementUses", "infer", "calls", "steps")
     # Where datasets are consumed.
-    pipelines: Pipelines = part("pipelines.pipelines.Pipelines")
+    pipelines: Pipelines = part(
+        "pipelines.pipelines.Pipelines",
+        "infer", "loops", "guards", "stages", "element_uses", "draws", "graph_inputs",
+    )  # fmt: skip
     # Elements that are drawn one by one.
-    draws: Draws = part("pipelines.draws.Draws")
+    draws: Draws = part("pipelines.draws.Draws", "infer", "calls", "loops", "feeds", "element_uses")
     # Datasets that a strategy has distributed.
     distributed: Distributed = part("pipelines.distributed.Distributed", "infer", "calls")
     # Datasets that other files get.
-    exported_datasets: ExportedDatasets = part("pipelines.exported_datasets.ExportedDatasets")
+    exported_datasets: ExportedDatasets = part(
+        "pipelines.exported_datasets.ExportedDatasets", "infer", "calls"
+    )
     # What graphs and estimators take elements from.
-    graph_inputs: GraphInputs = part("pipelines.graph_inputs.GraphInputs")
+    graph_inputs: GraphInputs = part(
+        "pipelines.graph_inputs.GraphInputs", "infer", "calls", "compiled", "loops", "train_calls"
+    )
     # Parameters whose elements are taken into steps.
-    dataset_parameters: DatasetParameters = part("pipelines.dataset_parameters.DatasetParameters")
+    dataset_parameters: DatasetParameters = part(
+        "pipelines.dataset_parameters.DatasetParameters", "infer", "calls", "loops", "draws", "element_uses"
+    )
     # Whether datasets come in batches.
     batching: Batching = part("pipelines.batching.Batching", "infer", "calls")
     # What functions given to pipelines keep between calls.
     statefulness: Statefulness = part("pipelines.stateful.Statefulness", "infer", "calls")
     # What pipelines do in parallel, and where they read several files.
-    parallelism: Parallelism = part("pipelines.parallelism.Parallelism")
+    parallelism: Parallelism = part("pipelines.parallelism.Parallelism", "infer", "calls", "loops", "stages")
     # Datasets that a loop builds again and again.
-    rebuilt: Rebuilt = part("pipelines.rebuilt.Rebuilt")
+    rebuilt: Rebuilt = part(
+        "pipelines.rebuilt.Rebuilt",
+        "infer", "calls", "compiled", "loops", "guards", "once", "invariance", "stages",
+    )  # fmt: skip
     # What comes behind a stage of a pipeline.
-    successors: Successors = part("pipelines.successors.Successors")
+    successors: Successors = part(
+        "pipelines.successors.Successors", "infer", "calls", "loops", "programs", "stages", "pipelines"
+    )
     # Which stages of pipelines make elements larger.
     growth: Growth = part("pipelines.growth.Growth", "infer", "calls", "iterations")
     # Shuffles of what is large.
-    late_shuffles: LateShuffles = part("pipelines.late_shuffles.LateShuffles")
+    late_shuffles: LateShuffles = part(
+        "pipelines.late_shuffles.LateShuffles", "infer", "batching", "growth", "stages", "successors"
+    )
     # What changes from one iteration of a loop to the next.
     invariance: Invariance = part("execution.invariance.Invariance", "infer", "calls")
     # What a step loop reaches but runs once, or seldom.
     once: Once = part("execution.once.Once", "infer", "calls", "loops")
+    # What it reaches but seldom runs, for whatever reason.
+    seldom: Seldom = part("execution.seldom.Seldom", "calls", "loops", "guards", "once")
     # Loops that run a session, and what they add to its graph.
     sessions: Sessions = part("training.sessions.Sessions", "infer", "calls", "compiled", "loops", "once")
     # Which tensors the device made.
@@ -186,11 +224,25 @@ class Parts:
     # What eager code runs per step, and compiled code, too.
     eager_steps: EagerSteps = part("execution.eager_steps.EagerSteps", "calls", "loops", "compiled")
     # Files that are read.
-    file_reads: FileReads = part("training.file_reads.FileReads", "infer", "calls", "loops")
+    file_reads: FileReads = part("training.file_reads.FileReads", "infer", "calls", "loops", "train_calls")
     # What may be changed in place.
     in_place: InPlace = part("rewriting.in_place.InPlace", "infer", "calls", "invariance")
+    # What makes batches on the host, and how.
+    batch_makers: BatchMakers = part(
+        "pipelines.batch_makers.BatchMakers", "infer", "calls", "compiled", "loops"
+    )
+    # Loops that take a batch on each of their steps.
+    batch_loops: BatchLoops = part(
+        "pipelines.batch_loops.BatchLoops", "infer", "calls", "compiled", "loops", "guards", "file_reads"
+    )
+    # Batches that Python makes for `fit`.
+    made_for_fit: MadeForFit = part("pipelines.made_for_fit.MadeForFit", "infer", "calls", "batch_makers")
     # Batches that Python makes on the host.
-    host_batches: HostBatches = part("pipelines.host_batches.HostBatches")
+    host_batches: HostBatches = part(
+        "pipelines.host_batches.HostBatches",
+        "infer", "loops", "each_step", "feeds", "train_calls", "element_uses",
+        "batch_makers", "batch_loops", "made_for_fit",
+    )  # fmt: skip
     # For which version the file is written.
     versions: Versions = part("values.versions.Versions", "walk", "names")
     # Gradient tapes, and what is asked of them.
@@ -199,8 +251,10 @@ class Parts:
     tracing: Tracing = part("rewriting.tracing.Tracing", "infer", "calls", "compiled", "passing", "in_place")
     # What stands against giving values to compiled code.
     passing: Passing = part("rewriting.passing.Passing", "infer", "calls")
-    # Models that run in eager mode outside gradient steps.
-    forward_passes: ForwardPasses = part("training.forward_passes.ForwardPasses")
+    # What belongs to gradient steps.
+    parts_of_steps: PartsOfSteps = part(
+        "training.parts_of_steps.PartsOfSteps", "infer", "calls", "compiled", "loops", "steps", "seldom"
+    )
     # What is surely traced, and which values in it are tensors of the graph.
     symbolic: Symbolic = part("execution.symbolic.Symbolic", "infer", "calls", "compiled", "text")
     # Switches that are thrown for good.
@@ -211,7 +265,7 @@ class Parts:
     )
     # What runs in loops beside training that a program goes through once.
     single_passes: SinglePasses = part(
-        "training.single_passes.SinglePasses", "infer", "calls", "loops", "steps", "programs"
+        "training.single_passes.SinglePasses", "infer", "calls", "loops", "steps", "train_calls", "programs"
     )
     # How often loops run.
     iterations: Iterations = part("execution.iterations.Iterations", "infer", "calls")
@@ -244,6 +298,7 @@ class Model(Parts):
         # What rules find out for themselves, and the parts that another model lent to this one.
         self._own: dict[type, object] = {}
         self.lent: tuple[object, ...] = ()
+        self.infer.by_use = ByUse(self.infer)
         # The first question about a parameter has the calls looked through; most files never get one.
         self.infer.arguments_of = lambda function, name: self.calls.arguments(function, name)
 
@@ -265,7 +320,7 @@ class Model(Parts):
     def release(self) -> None:
         """Let go of the tree at once. What refers to itself would wait for the garbage collector."""
         self.walk.release()
-        self.infer.__dict__.clear()
+        self.infer.release()
         self.forget()
 
     def forget(self) -> None:
@@ -279,17 +334,13 @@ class Model(Parts):
     def own(self, kind: type[_Part]) -> _Part:
         """What a rule finds out for itself and asks again: one of a kind for each model, made when first asked for.
 
-        `kind.needs` names the parts of the model that it is made of, or other such kinds; a kind that names none is
-        made of the model itself. `kind.same_for_all_callers` is true where nothing about callers in other files is asked.
+        `kind.needs` names the parts of the model that it is made of, or other such kinds.
+        `kind.same_for_all_callers` is true where nothing about callers in other files is asked.
         """
         found = self._own.get(kind)
         if found is None:
-            needs: tuple[str | type, ...] | None = getattr(kind, "needs", None)
-            given = (
-                [self]
-                if needs is None
-                else [getattr(self, need) if isinstance(need, str) else self.own(need) for need in needs]
-            )
+            needs: tuple[str | type, ...] = kind.needs  # type: ignore[attr-defined]
+            given = [getattr(self, need) if isinstance(need, str) else self.own(need) for need in needs]
             found = self._own[kind] = kind(*given)
         assert isinstance(found, kind)
         return found
@@ -298,47 +349,22 @@ class Model(Parts):
 
     def calls_named(self, *names: str) -> list[cst.Call]:
         """The calls of functions or methods named `names`, in the order of the text."""
-        return [call for name in names for call in self.walk.calls.get(name, ())]
+        return self.walk.calls_named(*names)
 
     def calls_to(self, *qualified: str) -> list[cst.Call]:
         """The calls of certain functions, by their qualified names and however they are imported."""
-        found = []
-        for name in qualified:
-            last = name.rsplit(".", 1)[-1]
-            # An alias may hide the last part of the name.
-            lists = [self.walk.calls.get(last, [])] + [
-                self.walk.calls.get(alias, []) for alias in self._aliases.get(name, ()) if alias != last
-            ]
-            found += [call for calls in lists for call in calls if self.names.qualified(call.func) == name]
-        return found
+        return self.library_calls.to(*qualified)
 
     def calls_that(self, *words: str) -> list[cst.Call]:
         """The calls of library functions that the API tables mark as `words`: `calls_that("compiles")`."""
-        return self.calls_to(*sorted(named(*words)))
-
-    @cached_property
-    def _aliases(self) -> dict[str, set[str]]:
-        """Qualified names by the module-wide short names that stand for them."""
-        from tflint_perf.analysis.python.names import canonical
-
-        aliases: dict[str, set[str]] = {}
-        for scope in self.walk.scopes.values():
-            for bound, bindings in scope.bindings.items():
-                for binding in bindings:
-                    if binding.imported:
-                        aliases.setdefault(canonical(binding.imported), set()).add(bound)
-                    elif binding.kind == "assign" and isinstance(binding.value, cst.Attribute | cst.Name):
-                        name = self.names.qualified(binding.value)
-                        if name:
-                            aliases.setdefault(name, set()).add(bound)
-        return aliases
+        return self.library_calls.that(*words)
 
     @cached_property
     def compiled_calls(self) -> list[cst.Call]:
         """The calls of functions that are a `tf.function`."""
         if not {"function", "defun"} & {*self.walk.names, *self.walk.attributes} and named(
             "compiles"
-        ).isdisjoint(self._aliases):
+        ).isdisjoint(self.library_calls.aliases):
             return []
         return [
             call
@@ -377,10 +403,7 @@ class Model(Parts):
 
     def statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
         """The statement that holds `node`: a small statement or a compound one."""
-        current = node
-        while current not in self.walk.at:
-            current = self.walk.parents[current]
-        return current
+        return self.walk.statement_of(node)
 
     def import_used_only_by(self, node: cst.CSTNode) -> cst.Import | None:
         """The module's `import x` whose name nothing but `node` uses, and that imports nothing else.

@@ -38,7 +38,7 @@ _CONSUMING = Caller("consume", which="*")
 
 def depends_on_callers(model: Model, outside: AskedAboutCallers) -> bool:
     """Whether any answer depended on who calls the functions of this file, or may depend on what they are given."""
-    return outside.asked or any(takers_of_streams(model))
+    return outside.asked or any(takers_of_streams(model.infer, model.calls))
 
 
 def is_called_by_none(model: Model, outside: AskedAboutCallers) -> bool:
@@ -86,7 +86,7 @@ def _open(
         compiled = _supposing((_COMPILED,), model, asked, outside)
         differ |= found - _nodes(compiled)
         differ |= _nodes(pair for pair in compiled if pair[0] in of_compiled) - found
-    takers = {*takers_of_streams(model), *model.given_models.takers(differ)}
+    takers = {*takers_of_streams(model.infer, model.calls), *model.given_models.takers(differ)}
     if not differ and not takers:
         return {}
     functions = model.calls.functions_outside(differ | model.draws.handed_on_from(differ))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -14,11 +13,6 @@ from tflint_perf.analysis.values.caller import Given
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.outside import name_given
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
-    from tflint_perf.analysis.values.calls import CallGraph
-    from tflint_perf.analysis.values.infer import Inference
 
 
 class GivenModels:
@@ -80,12 +74,14 @@ class GivenModels:
 _DEEPEST = 4
 
 
-def parameters_behind(model: Model, node: cst.BaseExpression) -> set[tuple[str, str, int]]:
+def parameters_behind(
+    infer: Inference, calls: CallGraph, node: cst.BaseExpression
+) -> set[tuple[str, str, int]]:
     """The parameters that an expression, a name or `self.agent`, may have its value from: each by the name of its function,
     as other files know that, its own name, and its place in a call."""
     return {
         (name, parameter, function.place_of(parameter))
-        for function, parameter in behind(model.infer, model.calls, node)
+        for function, parameter in behind(infer, calls, node)
         if (name := name_given(function))
     }
 

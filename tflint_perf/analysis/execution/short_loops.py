@@ -22,6 +22,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.integers import FEW
 from tflint_perf.analysis.values.iterables import counts_to, source, sources, with_targets
 from tflint_perf.analysis.values.written import written_out
 
@@ -123,6 +124,18 @@ def _setting(node: cst.BaseExpression) -> str:
         case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(key))]):
             return string(key) or ""
     return last_name(node)
+
+
+def only_inspects(infer: Inference, loop: Loop) -> bool:
+    """Whether `loop` breaks at the end of its first iteration, or after a few elements."""
+    if isinstance(loop.node, cst.CompFor):
+        return False
+    for line in loop.node.body.body:
+        if isinstance(line, cst.If) and isinstance(last_statement(line.body), cst.Break):
+            bounds = [infer.integers.most(part.comparator) for part in getattr(line.test, "comparisons", ())]
+            if any(bound is not None and bound <= FEW for bound in bounds):
+                return True
+    return isinstance(last_statement(loop.node.body), cst.Break)
 
 
 def runs_over_files(infer: Inference, loop: Loop | None) -> bool:

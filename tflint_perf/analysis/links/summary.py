@@ -192,7 +192,7 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
 
 def _batches(model: Model, bindings: list[Binding], scope: Scope) -> Batch | None:
     """How the batches are made of a flow of Keras's or a generator that a name stands for."""
-    sources = model.host_batches.sources
+    sources = model.batch_makers.sources
     for binding in bindings:
         how = sources.of_binding(binding, scope) if sources.has_flows() else None
         if how == "augmented":
@@ -218,7 +218,7 @@ def _class(model: Model, klass: Class) -> Thing:
     classes = model.infer.classes
     return Thing(
         "class",
-        batch=model.host_batches.objects_make(klass),
+        batch=model.batch_makers.objects_make(klass),
         keras_kind=classes.keras_kind(klass),
         has_foreign_base=classes.has_foreign_base(klass),
         bases=paths_of_bases(model, klass),
@@ -254,7 +254,7 @@ def _function(model: Model, function: Function) -> Thing:
         acts=model.loops.actions.function_acts(function),
         has_step_loop=model.loops.has_step_loop(function),
         calls=tuple(dict.fromkeys(_calls(model, function))),
-        batch=model.host_batches.made_by(function),
+        batch=model.batch_makers.made_by(function),
         compiled=compiled or model.compiled.state(function) == "compiled",
         alone=all(model.function_at(site) is function for site in model.calls.sites(function)),
         trains=model.programs.trains_in(reached),
@@ -262,21 +262,21 @@ def _function(model: Model, function: Function) -> Thing:
         may_train=model.programs.may_train_in(reached),
         runs=tuple(dict.fromkeys(_runs(model, reached))),
         takes=_takes(model, function),
-        source=model.host_batches.sources.given_by(function),
+        source=model.batch_makers.sources.given_by(function),
         product=model.statefulness.of_product(function) or "",
     )
     if function.owner is None and function.positional and not function.yields:
         thing = replace(
             thing,
             nature=model.statefulness.of_function(function),
-            elementwise=model.pipelines.elementwise_arity(function),
+            elementwise=model.stages.elementwise_arity(function),
             grows=model.growth.of_function(function),
         )
     returned = model.infer.returned(function)
     if thing.compiled:
         returned = traced(returned)
     made = thing.compiled or model.on_device.is_made_by(function)
-    sources = model.host_batches.sources
+    sources = model.batch_makers.sources
     if returned.kind in ("tuple", "list", "dict"):
         held = returned.items if returned.kind == "tuple" else (returned.element or UNKNOWN,)
         parts = tuple(_part(model, item) for item in held or ())

@@ -82,7 +82,10 @@ def _handed(model: Model, call: cst.Call, called: Set[str]) -> Iterator[Use]:
 
 def _paths_of_parameters(model: Model, node: cst.BaseExpression) -> list[str]:
     """What other files give as a value: by which function, and by the name and the place of its parameter."""
-    return [f"::{function}[{name},{at}]" for function, name, at in sorted(parameters_behind(model, node))]
+    return [
+        f"::{function}[{name},{at}]"
+        for function, name, at in sorted(parameters_behind(model.infer, model.calls, node))
+    ]
 
 
 def _consumed(model: Model) -> Iterator[Use]:
@@ -181,7 +184,7 @@ def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
         if model.functional_models.is_symbolic(arg.value):
             yield Given(name, place, None, symbolic=True)
         elif isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
-            how = model.host_batches.sources.of(arg.value)
+            how = model.batch_makers.sources.of(arg.value)
             for value in model.value(arg.value).alternatives:
                 path = _path_of_object(value)
                 made = how is None and not path and model.on_device.is_made_there(arg.value)
@@ -280,7 +283,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         files=tuple(_files(model, place)) if how == "call" else (),
         fed=how == "call" and isinstance(place, cst.Call) and model.feeds.a_step(place),
         guarded=guarded or model.once.runs_seldom(place),
-        taped=how == "call" and model.forward_passes.of_steps.belongs(place),
+        taped=how == "call" and model.parts_of_steps.belongs(place),
         trains=how in ("call", "drive") and per_step and model.file_reads.training_loop(place) is not None,
         learned_from=how == "call" and isinstance(place, cst.Call) and model.feeds.a_gradient_step(place),
         on_one_graph=how == "call" and (guard is None or guard.counts) and model.sessions.runs_again(place),

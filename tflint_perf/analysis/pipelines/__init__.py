@@ -4,5 +4,5 @@
 takes its elements to train or to infer.
 
     pipelines.consumptions()
-    pipelines.stages_before(call)
+    stages.before(call)
 """

@@ -4,22 +4,20 @@ whatever name, parameter, helper or class of this file or another it comes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import methods
+from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.values.caller import Batch
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import source
 from tflint_perf.analysis.values.keras_flows import is_flow
 from tflint_perf.analysis.values.values import Value
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.execution.loops import Loops
-    from tflint_perf.analysis.model import Model
 
 # What gives no batches made by Python, whoever made it.
 _OTHERS = frozenset(
@@ -34,12 +32,13 @@ class BatchSources:
 
     def __init__(
         self,
-        model: Model,
+        infer: Inference,
+        calls: CallGraph,
         of_function: Callable[[Function], Batch | None],
         of_class: Callable[[Class], Batch | None],
     ) -> None:
-        self._model = model
-        self._infer = model.infer
+        self._infer = infer
+        self._calls = calls
         self._of_function = of_function
         self._of_class = of_class
         self._asked: set[tuple[cst.CSTNode, tuple[int, ...]]] = set()
@@ -118,10 +117,10 @@ class BatchSources:
         callee = self._infer.value(call.func)
         if callee.outside:
             return self._infer.outside.gives_batches(callee.outside, path)
-        if isinstance(call.func, cst.Attribute) and not self._model.calls.targets(call):
+        if isinstance(call.func, cst.Attribute) and not self._calls.targets(call):
             gives = self._infer.outside.gives_batches
             return self._by_objects(call.func, lambda member: gives(member, path))
-        return _first(self._returned(target, path) for target in self._model.calls.targets(call))
+        return _first(self._returned(target, path) for target in self._calls.targets(call))
 
     def _returned(self, function: Function, path: tuple[int, ...]) -> Batch | None:
         if function.yields:
@@ -164,9 +163,9 @@ class BatchSources:
 
     def _of_parameter(self, function: Function, name: str) -> Iterator[Batch | None]:
         """How the batches are made that callers, here or in other files, give `function` as the parameter `name`."""
-        for given in self._model.calls.arguments(function, name):
+        for given in self._calls.arguments(function, name):
             yield self._of(given, ())
-        for there in self._model.calls.given_outside(function, name):
+        for there in self._calls.given_outside(function, name):
             yield there.how
 
     def by_method(self, func: cst.Attribute) -> Batch | None:
@@ -182,7 +181,7 @@ class BatchSources:
             there.how
             for binding in found[1]
             if binding.kind == "param"
-            for there in self._model.calls.given_outside(found[0].function, binding.name)
+            for there in self._calls.given_outside(found[0].function, binding.name)
             if there.path or there.name == "*"
         )
 
@@ -198,7 +197,7 @@ class BatchSources:
             else None
             for binding in (found[1] if found is not None else ())
             if binding.kind == "param" and (function := found[0].function) is not None  # type: ignore[index]
-            for given in self._model.calls.given_outside(function, binding.name)
+            for given in self._calls.given_outside(function, binding.name)
         )
 
 

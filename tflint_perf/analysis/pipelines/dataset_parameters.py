@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.pipelines.pipelines import Consumption
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.short_loops import only_inspects
+from tflint_perf.analysis.pipelines.consumption import Consumption
+from tflint_perf.analysis.pipelines.draws import Draws
+from tflint_perf.analysis.pipelines.element_uses import ElementUses
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, callee_name, has_stars, target_names
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import source, with_targets
 from tflint_perf.analysis.values.values import UNKNOWN
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
 
 # Functions that hand a parameter on, no deeper than this.
 _ROUNDS = 4
@@ -24,10 +26,15 @@ _ROUNDS = 4
 class DatasetParameters:
     """Answers which parameters of a file's functions are iterated into a step or given to a Keras model."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._infer = model.infer
-        self._walk = model.walk
+    def __init__(
+        self, infer: Inference, calls: CallGraph, loops: Loops, draws: Draws, element_uses: ElementUses
+    ) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._draws = draws
+        self._element_uses = element_uses
+        self._walk = infer.walk
 
     def by(self, function: Function) -> list[tuple[str, int]]:
         """Such parameters by name, each with its place in a call; -1 for one that is given by keyword only."""
@@ -50,19 +57,19 @@ class DatasetParameters:
 
     def _all(self) -> Iterator[cst.BaseExpression]:
         """What loops and models take elements from to train or to infer, whatever it is known to be."""
-        pipelines = self._model.pipelines
-        yield from (node for node, _ in pipelines.arguments_of_keras())
+        uses = self._element_uses
+        yield from (node for node, _ in uses.arguments_of_keras())
         for node, loop in self._walk.loops.items():
-            if not isinstance(node, cst.For) or pipelines.only_inspects(loop):
+            if not isinstance(node, cst.For) or only_inspects(self._infer, loop):
                 continue
             for given, target in with_targets(self._infer, node.iter, node.target):
                 names = {name.value for name in target_names(target)} if target is not None else set()
-                if names and isinstance(given, cst.Name | cst.Attribute) and pipelines.use_in(node, names):
-                    if not pipelines.makes_batches_itself(Consumption(given, UNKNOWN, "train", loop)):
+                if names and isinstance(given, cst.Name | cst.Attribute) and uses.use_in(node, names):
+                    if not uses.makes_batches_itself(Consumption(given, UNKNOWN, "train", loop)):
                         yield given
         for call in self._walk.calls.get("next", ()):
             drawn = self._iterator_made(call.args[0].value) if call.args else None
-            if drawn is not None and self._model.is_per_step(call) and self._model.draws.use_of(call):
+            if drawn is not None and self._loops.is_per_step(call) and self._draws.use_of(call):
                 yield drawn
 
     def _iterator_made(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -78,8 +85,8 @@ class DatasetParameters:
         """The parameters that their functions give to functions which take them."""
         for function, names in list(found.items()):
             for name in list(names):
-                if not any(map(has_stars, self._model.calls.sites(function))):
-                    for given in self._model.calls.arguments(function, name):
+                if not any(map(has_stars, self._calls.sites(function))):
+                    for given in self._calls.arguments(function, name):
                         yield from self._parameters(given)
 
     def _parameters(self, node: cst.BaseExpression, depth: int = 0) -> Iterator[tuple[Function, str]]:

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.pipelines.consumption import Use
+from tflint_perf.analysis.pipelines.element_uses import ElementUses
 from tflint_perf.analysis.python.syntax import names_written
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
-    from tflint_perf.analysis.pipelines.pipelines import Use
+from tflint_perf.analysis.training.feeds import Feeds
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
 
 
 class Draws:
     """Finds the calls that draw them, and answers what becomes of what they give."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._walk = model.walk
+    def __init__(
+        self, infer: Inference, calls: CallGraph, loops: Loops, feeds: Feeds, element_uses: ElementUses
+    ) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._feeds = feeds
+        self._element_uses = element_uses
+        self._walk = infer.walk
 
     def all(self) -> Iterator[cst.Call]:
         """The calls that take the next element of an iterator that has a name."""
         for call in (*self._walk.calls.get("next", ()), *self._walk.calls.get("get_next", ())):
-            if self._model.value(drawn_from(call)).kind == "iterator":
+            if self._infer.value(drawn_from(call)).kind == "iterator":
                 yield call
 
     def handed_on_from(self, stages: Set[cst.CSTNode]) -> set[cst.CSTNode]:
@@ -32,10 +39,10 @@ class Draws:
         return {
             call
             for call in self.all()
-            if (function := self._model.function_at(call)) is not None
+            if (function := self._calls.function_at(call)) is not None
             and function.returns
             and any(
-                stage.call in stages for way in self._model.value(drawn_from(call)).pipelines for stage in way
+                stage.call in stages for way in self._infer.value(drawn_from(call)).pipelines for stage in way
             )
         }
 
@@ -48,24 +55,24 @@ class Draws:
         while isinstance(parent, cst.Arg | cst.Tuple | cst.Element):
             parent = self._walk.parents.get(parent)
         if isinstance(parent, cst.Call):
-            return self._model.pipelines.use_of_call(parent)
+            return self._element_uses.use_of_call(parent)
         return (
-            self._model.pipelines.use_in(holder, names_written([parent]))
+            self._element_uses.use_in(holder, names_written([parent]))
             if isinstance(parent, cst.Assign)
             else None
         )
 
     def _holder(self, call: cst.Call) -> cst.CSTNode | None:
         """The innermost loop around `call`, or the function."""
-        loop, function = self._model.loops.innermost_loop(call), self._model.function_at(call)
+        loop, function = self._loops.innermost_loop(call), self._calls.function_at(call)
         return loop.node if loop is not None else function.node if function is not None else None
 
     def is_handed_on(self, call: cst.Call) -> bool:
         """Whether a function passes what `call` draws to a step elsewhere: `return next(self.batches)`."""
-        function = self._model.function_at(call)
-        if function is None or not function.returns or not self._model.feeds.a_step(call):
+        function = self._calls.function_at(call)
+        if function is None or not function.returns or not self._feeds.a_step(call):
             return False
-        elsewhere = [caller for caller in self._model.calls.callers_outside(function) if caller.per_step]
+        elsewhere = [caller for caller in self._calls.callers_outside(function) if caller.per_step]
         return not elsewhere or not all(caller.guarded for caller in elsewhere)
 
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.pipelines.pipelines import Consumption
+from tflint_perf.analysis.pipelines.consumption import Consumption
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.values.bound_values import value_of_binding
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.analysis.values.values import Value, is_stream
 from tflint_perf.records import dataclass
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +31,16 @@ class Offer:
 class ExportedDatasets:
     """Answers which of a file's datasets other files consume."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._infer = model.infer
-        self._walk = model.walk
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
 
     def consumptions(self, wanted: Callable[[Value], bool]) -> Iterator[Consumption]:
         """The offered datasets that other files consume as they are, of those that are `wanted`."""
         for offer in self._all:
             if wanted(offer.value):
-                for consumer in self._model.calls.consumers_outside(offer.name):
+                for consumer in self._calls.consumers_outside(offer.name):
                     if consumer.which in (offer.part, "*"):
                         yield Consumption(offer.node, offer.value, "train")
                         break

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, library
+from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -19,9 +19,7 @@ from tflint_perf.analysis.python.syntax import (
     mentions,
     names_read,
 )
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.values.infer import Inference
 
 _DEEPEST = 4
 
@@ -29,9 +27,10 @@ _DEEPEST = 4
 class FilledArrays:
     """Answers whether a function makes arrays in this way."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._infer = model.infer
+    def __init__(self, infer: Inference, loops: Loops) -> None:
+        self._infer = infer
+        self._loops = loops
+        self._walk = infer.walk
 
     def by(self, call: cst.Call, function: Function) -> bool:
         """Whether a call of a function makes an array that its loops fill, or adds one to a list of them."""
@@ -118,12 +117,12 @@ class FilledArrays:
 
     def _is_for_yield(self, call: cst.Call, filling: cst.Assign) -> bool:
         """Whether a generator makes an array for each batch and fills it by slices: targets moved by one step."""
-        loop = self._model.loops.innermost_loop(call)
-        return loop is not None and loop.yields and self._model.loops.innermost_loop(filling) is loop
+        loop = self._loops.innermost_loop(call)
+        return loop is not None and loop.yields and self._loops.innermost_loop(filling) is loop
 
     def _filling(self, call: cst.Call, function: Function) -> Iterator[cst.Assign]:
         """The assignments to parts of the array that a call makes."""
-        statement = self._model.statement_of(call)
+        statement = self._walk.statement_of(call)
         targets = statement.targets if isinstance(statement, cst.Assign) else ()
         names = [t.target.value for t in targets if isinstance(t.target, cst.Name)]
         for node in descendants(function.node.body) if names else ():
@@ -207,7 +206,7 @@ class FilledArrays:
         """Whether a loop puts what it works out behind an array: `labels = np.append(labels, one_hot(x), axis=0)`."""
         if not has(self._infer.names.qualified(call.func), "lengthens") or not call.args:
             return False
-        statement = self._model.statement_of(call)
+        statement = self._walk.statement_of(call)
         match statement:
             case cst.Assign(targets=[cst.AssignTarget(cst.Name(value=grown))]) if statement.value is call:
                 parts = [part for arg in call.args[:2] for part in _elements(arg.value)]
@@ -221,7 +220,7 @@ class FilledArrays:
 
     def _is_in_own_loop(self, node: cst.CSTNode, function: Function) -> bool:
         """Whether a loop runs `node` for each sample: none in which a generator yields on each round."""
-        loop = self._model.loops.innermost_loop(node)
+        loop = self._loops.innermost_loop(node)
         return (
             loop is not None
             and loop.function is function
@@ -230,7 +229,7 @@ class FilledArrays:
 
     def _yields_under_condition(self, loop: Loop) -> bool:
         """Whether a loop yields only now and then: `if len(images) == batch_size: yield images`."""
-        parents = self._model.walk.parents
+        parents = self._walk.parents
         for node in descendants(loop.node):
             if isinstance(node, cst.Yield):
                 current: cst.CSTNode | None = node

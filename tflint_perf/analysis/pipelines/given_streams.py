@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -11,23 +10,22 @@ from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.execution.given_models import behind
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
 
 # Methods that are seldom those of anything but a dataset.
 _STAGES = ("batch", "padded_batch", "prefetch", "shuffle", "cache")
 
 
-def takers_of_streams(model: Model) -> Iterator[Function]:
+def takers_of_streams(infer: Inference, calls: CallGraph) -> Iterator[Function]:
     """The functions by whose parameters a file gets what it puts stages on, and knows nothing of: `data` in
     `data.batch(32)`, `loader` in `loader.dataset().batch(32)`."""
     for name in _STAGES:
-        for call in model.walk.calls.get(name, ()):
-            if isinstance(call.func, cst.Attribute) and not model.names.qualified(call.func):
-                for source in _sources(model, _first(call)):
-                    if not _is_known(model, source):
-                        yield from (function for function, _ in behind(model.infer, model.calls, source))
+        for call in infer.walk.calls.get(name, ()):
+            if isinstance(call.func, cst.Attribute) and not infer.names.qualified(call.func):
+                for source in _sources(infer, _first(call)):
+                    if not _is_known(infer, source):
+                        yield from (function for function, _ in behind(infer, calls, source))
 
 
 def _first(call: cst.Call) -> cst.BaseExpression:
@@ -42,9 +40,9 @@ def _first(call: cst.Call) -> cst.BaseExpression:
     return node
 
 
-def _sources(model: Model, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+def _sources(infer: Inference, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """The name or attribute that an expression is; of what a method gives, also the object."""
-    found = model.infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+    found = infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
     for given in (node, *(binding.value for binding in (found[1] if found is not None else ()))):
         if isinstance(given, cst.Call) and isinstance(given.func, cst.Attribute):
             yield given.func.value
@@ -52,9 +50,9 @@ def _sources(model: Model, node: cst.BaseExpression) -> Iterator[cst.BaseExpress
             yield node
 
 
-def _is_known(model: Model, node: cst.BaseExpression) -> bool:
+def _is_known(infer: Inference, node: cst.BaseExpression) -> bool:
     """Whether the value of `node` is known, by more than what is done to it."""
-    value = model.value(node)
+    value = infer.value(node)
     return value.known and not any(
         way[0].origin is not None and not way[0].origin.path for way in value.pipelines
     )

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.left_on import is_main_guard
-from tflint_perf.analysis.pipelines.pipelines import Consumption, Use
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.pipelines.consumption import Consumption, Use
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, keyword_argument
 from tflint_perf.analysis.training.graphs import Graphs
 from tflint_perf.analysis.training.train_calls import TrainCalls
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import Value
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
 
 _ITERATORS = ("make_one_shot_iterator", "make_initializable_iterator")
 # What takes the elements of an input function, and what for.
@@ -33,11 +33,19 @@ _FOR_TRAINING = ("shuffle", "repeat", "shuffle_and_repeat")
 class GraphInputs:
     """Answers which datasets a graph, or an estimator, takes elements from on each step."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._infer = model.infer
-        self._walk = model.walk
-        self._graphs = Graphs(model.infer, model.calls, model.compiled, model.loops)
+    def __init__(
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        compiled: Compiled,
+        loops: Loops,
+        train_calls: TrainCalls,
+    ) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._train_calls = train_calls
+        self._walk = infer.walk
+        self._graphs = Graphs(infer, calls, compiled, loops)
 
     def consumptions(self) -> Iterator[Consumption]:
         """Every dataset that graph code consumes, where an iterator is made of it, or where an input function gives it."""
@@ -63,7 +71,7 @@ class GraphInputs:
                     yield call.func.value
 
     def _is_graph_code(self, node: cst.CSTNode) -> bool:
-        return self._model.programs.is_graph_code() or self._graphs.is_graph_code(node)
+        return self._train_calls.is_graph_code() or self._graphs.is_graph_code(node)
 
     def _trains_with(self, node: cst.CSTNode, value: Value) -> bool:
         """Whether the file trains, or has a function that makes an iterator for one that does, by its stages."""
@@ -71,22 +79,21 @@ class GraphInputs:
             return True
         # What a file of functions does when it is run by itself is a trial of them.
         runs = any(
-            self._calls.runs_session(call) and not any(map(is_main_guard, conditions(self._walk, call)))
+            self._train_calls.runs_session(call) and not any(map(is_main_guard, conditions(self._walk, call)))
             for call in self._walk.calls.get("run", ())
         )
         return (
-            not runs and self._model.function_at(node) is not None and value.some_pipeline_has(*_FOR_TRAINING)
+            not runs and self._calls.function_at(node) is not None and value.some_pipeline_has(*_FOR_TRAINING)
         )
-
-    @cached_property
-    def _calls(self) -> TrainCalls:
-        return TrainCalls(self._infer, self._model.calls)
 
     @cached_property
     def _trains(self) -> bool:
         return any(
-            self._calls.makes_train_op(call) or self._calls.fits(call) or self._calls.runs_train_op(call)
-            for call in self._model.calls_named(*_TRAINING)
+            self._train_calls.makes_train_op(call)
+            or self._train_calls.fits(call)
+            or self._train_calls.runs_train_op(call)
+            for name in _TRAINING
+            for call in self._walk.calls.get(name, ())
         )
 
     # Estimators

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, methods
 from tflint_perf.analysis.conventions import names_a_batch_size
 from tflint_perf.analysis.pipelines.applied import applied
+from tflint_perf.analysis.pipelines.batching import Batching
+from tflint_perf.analysis.pipelines.growth import Growth
+from tflint_perf.analysis.pipelines.stages import Stages
+from tflint_perf.analysis.pipelines.successors import Successors
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
@@ -16,11 +18,9 @@ from tflint_perf.analysis.python.syntax import (
     keyword_argument,
     last_name,
 )
+from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 from tflint_perf.records import dataclass
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
 
 BATCHES = "batches"
 _BUCKETING = "bucket_by_sequence_length"
@@ -39,8 +39,19 @@ class LateShuffle:
 class LateShuffles:
     """Answers which shuffles come too late."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    def __init__(
+        self,
+        infer: Inference,
+        batching: Batching,
+        growth: Growth,
+        stages: Stages,
+        successors: Successors,
+    ) -> None:
+        self._infer = infer
+        self._batching = batching
+        self._growth = growth
+        self._stages = stages
+        self._successors = successors
 
     def of(self, shuffle: cst.Call) -> LateShuffle | None:
         """What makes `shuffle` come too late in its pipeline; None where that is not so on each way in which its
@@ -48,13 +59,13 @@ class LateShuffles:
 
         A way that leads through the same stage, and then through one of which nothing is known, may be as late.
         """
-        if self._model.infer.integers.only(argument(shuffle, 0, "buffer_size")) == 1:
+        if self._infer.integers.only(argument(shuffle, 0, "buffer_size")) == 1:
             return None
-        if self._model.successors.is_only_looked_at(shuffle):
+        if self._successors.is_only_looked_at(shuffle):
             return None
         if self._is_thrown_away(shuffle):
             return None
-        ways = [way for way in self._model.pipelines.stages_before(shuffle) if way[-1].call is shuffle]
+        ways = [way for way in self._stages.before(shuffle) if way[-1].call is shuffle]
         # To keep all elements in memory is an option where another way leads past it.
         passing = [way for way in ways if not any(map(_is_in_memory, way))]
         found = {way: self._along(way) for way in passing or ways}
@@ -69,7 +80,7 @@ class LateShuffles:
         """Whether the result of `shuffle` is thrown away, as in a statement `dataset.shuffle(n)`: nothing is shuffled
         by that."""
         receiver = shuffle.func.value if isinstance(shuffle.func, cst.Attribute) else None
-        return isinstance(receiver, cst.Name) and isinstance(self._model.parent(shuffle), cst.Expr)
+        return isinstance(receiver, cst.Name) and isinstance(self._infer.walk.parents.get(shuffle), cst.Expr)
 
     def _along(self, pipeline: Pipeline) -> LateShuffle | None:
         others = (
@@ -91,7 +102,7 @@ class LateShuffles:
             if how != BATCHES and any(map(_is_in_memory, behind)):
                 continue
             stay_large = how == BATCHES or all(
-                self._model.growth.stays_large(stage, pipeline[:at], how)
+                self._growth.stays_large(stage, pipeline[:at], how)
                 for at, stage in enumerate(behind, index + 1)
             )
             return LateShuffle(pipeline[index:], how) if stay_large else None
@@ -117,10 +128,10 @@ class LateShuffles:
         if stage.name in methods("Dataset", "makes-batches") or fact(stage.name, "batched") == "yes":
             return BATCHES if self._makes_batches(stage, pipeline[-1].call) else ""
         if stage.name == "zip":
-            if {self._model.batching.elements(given) for given in stage.inputs} == {"batches"}:
+            if {self._batching.elements(given) for given in stage.inputs} == {"batches"}:
                 return BATCHES if not self._is_batched_later(pipeline[-1].call) else ""
             return next(filter(None, map(self._at_end, stage.inputs)), "")
-        return self._model.growth.of_stage(stage, pipeline[:index])
+        return self._growth.of_stage(stage, pipeline[:index])
 
     def _at_end(self, value: Value) -> str:
         """How a dataset that is joined to others was made large, however it was built; "" where it was not."""
@@ -130,7 +141,7 @@ class LateShuffles:
     def _is_batched_later(self, shuffle: cst.Call) -> bool:
         return any(
             behind.name in methods("Dataset", "makes-batches", "other-elements", "rebatches")
-            for behind in self._model.successors.behind(shuffle)
+            for behind in self._successors.behind(shuffle)
         )
 
     def _buckets(self, stage: Stage) -> bool:
@@ -141,7 +152,7 @@ class LateShuffles:
         given = argument(stage.call, 0, "transformation_func")
         if not isinstance(given, cst.Name):
             return applied(stage.call) == _BUCKETING
-        found = self._model.infer.bindings_reaching(given)
+        found = self._infer.bindings_reaching(given)
         made = [binding.value for binding in found[1]] if found is not None else []
         return bool(made) and all(
             isinstance(each, cst.Call) and callee_name(each) == _BUCKETING for each in made
@@ -153,9 +164,9 @@ class LateShuffles:
             return False
         if fact(stage.name, "batched") == "yes":
             size = keyword_argument(stage.call, "batch_size")
-            return not is_name(size, "None") and self._model.infer.integers.only(size) != 1
-        if self._model.successors.is_consumed(shuffle):
-            return self._model.infer.integers.only(argument(stage.call, 0, "batch_size")) != 1
+            return not is_name(size, "None") and self._infer.integers.only(size) != 1
+        if self._successors.is_consumed(shuffle):
+            return self._infer.integers.only(argument(stage.call, 0, "batch_size")) != 1
         size = argument(stage.call, 0 if stage.name == "batch" else None, "batch_size")
         return bool(names_a_batch_size(last_name(size)))
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
+from tflint_perf.analysis.pipelines.stages import Stages
 from tflint_perf.analysis.python.conditions import exits_before
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Scope
 from tflint_perf.analysis.python.syntax import argument, callee_name, dotted_name, integer, is_name, same_code
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import source
 from tflint_perf.analysis.values.values import Pipeline, Value
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
 
 # Options whose `False` keeps TensorFlow from running stateless maps in parallel by itself.
 _SWITCHES = {
@@ -48,10 +48,12 @@ _DEEPEST = 5
 class Parallelism:
     """Answers what TensorFlow would run in parallel, and where several files are read."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._infer = model.infer
-        self._walk = model.walk
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, stages: Stages) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._stages = stages
+        self._walk = infer.walk
 
     # Options
 
@@ -59,7 +61,7 @@ class Parallelism:
         """Whether the pipeline's options keep TensorFlow from running the stage that `call` adds in parallel."""
         for setter in self._walk.calls.get("with_options", ()):
             options = argument(setter, 0, "options")
-            ways = self._model.pipelines.stages_before(setter)
+            ways = self._stages.before(setter)
             if options is not None and any(stage.call is call for way in ways for stage in way):
                 if any(self._switches_off(options, *switch) for switch in _SWITCHES.items()):
                     return True
@@ -146,7 +148,7 @@ class Parallelism:
             return len(call.args) > 1 and self.are_several_files(call.args[1].value, depth + 1)
         if (inner := source(self._infer, call)) is not call:
             return self.are_several_files(inner, depth + 1)
-        if targets := self._model.calls.targets(call):
+        if targets := self._calls.targets(call):
             given = [each.value for function in targets for each in function.returns]
             return bool(given) and all(
                 node is not None and self.are_several_files(node, depth + 1) for node in given
@@ -193,7 +195,7 @@ class Parallelism:
         return self._infer.contents.holds(binding) and any(
             self.are_several_files(put.value, depth + 1)
             if put.all
-            else self._model.loops.innermost_loop(put.value) is not None
+            else self._loops.innermost_loop(put.value) is not None
             for put in self._infer.contents.puts(binding, scope)
             if put.key is None and not put.inner
         )
@@ -216,7 +218,7 @@ class Parallelism:
         found = self._infer.bindings_reaching(node)
         if found is None or found[0].function is None or len(found[1]) != 1 or found[1][0].kind != "param":
             return False
-        function, calls = found[0].function, self._model.calls
+        function, calls = found[0].function, self._calls
         callers, given = calls.callers_outside(function), calls.arguments(function, node.value)
         if not (callers or given) or (calls.sites(function) and not given):
             return False

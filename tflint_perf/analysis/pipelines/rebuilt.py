@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, methods
+from tflint_perf.analysis.execution.compiled import Compiled
+from tflint_perf.analysis.execution.guards import Guards
+from tflint_perf.analysis.execution.invariance import Invariance
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.once import Once
+from tflint_perf.analysis.pipelines.stages import Stages
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -20,13 +24,11 @@ from tflint_perf.analysis.python.syntax import (
     names_read,
 )
 from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import wrapper
 from tflint_perf.analysis.values.mutations import Touched
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.records import dataclass
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
 
 # Sources that hold next to nothing.
 _CHEAP = frozenset({"range", "random"})
@@ -55,21 +57,29 @@ class Rebuild:
 class Rebuilt:
     """Finds datasets that are built again and again though nothing changes."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._infer = model.infer
-        self._walk = model.walk
+    def __init__(
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        compiled: Compiled,
+        loops: Loops,
+        guards: Guards,
+        once: Once,
+        invariance: Invariance,
+        stages: Stages,
+    ) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._compiled = compiled
+        self._loops = loops
+        self._guards = guards
+        self._once = once
+        self._invariance = invariance
+        self._stages = stages
+        self._walk = infer.walk
+        self._touched = Touched(infer, calls)
         self._rare: dict[cst.CSTNode, bool] = {}
         self._trials: dict[Loop, bool] = {}
-
-    @cached_property
-    def _calls(self) -> CallGraph:
-        # Most files build no dataset: they are done with before their calls need to be known.
-        return self._model.calls
-
-    @cached_property
-    def _touched(self) -> Touched:
-        return Touched(self._infer, self._calls)
 
     def all(self) -> Iterator[Rebuild]:
         """Every dataset that a training loop builds anew from the same inputs, once for each place in a loop."""
@@ -83,22 +93,25 @@ class Rebuilt:
                     continue  # nobody gets it
                 if source in stages and not self._adds_to_same(source, loop):
                     continue
-                inputs = Inputs(self._model, loop, entered, self._touched.by(loop))
+                inputs = self._inputs(loop, entered)
                 if node not in seen and all(map(inputs.are_same, [whole, *self._given_later(source)])):
                     seen.add(node)
                     yield Rebuild(node, whole, loop)
 
+    def _inputs(self, loop: Loop, entered: Entered) -> Inputs:
+        return Inputs(self._infer, self._calls, self._invariance, loop, entered, self._touched.by(loop))
+
     def _adds_to_same(self, stage: cst.Call, loop: Loop) -> bool:
         """Whether each epoch of `loop` adds the stage `stage` to a dataset that was made before the loop."""
         given = stage.func.value if isinstance(stage.func, cst.Attribute) else stage
-        return self._model.loops.kind(loop) == "epoch" and self._is_from_outside(given, loop)
+        return self._loops.kind(loop) == "epoch" and self._is_from_outside(given, loop)
 
     def outermost_loop_around(self, inner: cst.For, read: Sequence[cst.BaseExpression]) -> Loop | None:
         """The outermost of the loops that hold each other directly around `inner` in which all of `read` stays the same."""
         loop, found = self._walk.loops[inner], None
         while loop.parent is not None and self._walk.at[loop.node].block.owner is loop.parent.node:
             loop = loop.parent
-            inputs = Inputs(self._model, loop, {}, self._touched.by(loop))
+            inputs = self._inputs(loop, {})
             if not all(map(inputs.are_same, read)):
                 break
             found = loop
@@ -108,7 +121,7 @@ class Rebuilt:
         """The arguments of the stages that follow `source`, also in other statements."""
         waiting, seen = [source], {source}
         while waiting:
-            for call in self._model.pipelines.goes_on(waiting.pop()):
+            for call in self._stages.goes_on(waiting.pop()):
                 if call not in seen:
                     seen.add(call)
                     waiting.append(call)
@@ -118,7 +131,7 @@ class Rebuilt:
         return has(self._infer.names.qualified(call.func), "may-be-source")
 
     def _is_source(self, call: cst.Call) -> bool:
-        if self._model.is_compiled(call):
+        if self._compiled.is_compiled(call):
             return False
         value = self._infer.value(call)
         ways = value.pipelines
@@ -157,7 +170,7 @@ class Rebuilt:
             function = self._calls.function_at(place)
             if loop is not None:
                 yield place, loop, entered
-            elif self._model.loops.innermost_loop(place) is None and function is not None:
+            elif self._loops.innermost_loop(place) is None and function is not None:
                 if function not in entered and len(entered) < _DEEPEST and not function.yields:
                     sites = self._calls.sites(function)
                     waiting += [(call, {**entered, function: call}) for call in sites if not has_stars(call)]
@@ -166,17 +179,17 @@ class Rebuilt:
         """Whether something keeps `node` from running on each step."""
         known = self._rare.get(node)
         if known is None:
-            known = self._rare[node] = self._is_guarded(node) or self._model.once.runs_seldom(node)
+            known = self._rare[node] = self._is_guarded(node) or self._once.runs_seldom(node)
         return known
 
     def _is_guarded(self, node: cst.CSTNode) -> bool:
         # What a loop runs over stands outside that loop.
-        guard_of = self._model.guard_of
-        return guard_of(node) is not None or guard_of(self._model.statement_of(node)) is not None
+        guard_of = self._guards.guard_of
+        return guard_of(node) is not None or guard_of(self._walk.statement_of(node)) is not None
 
     def _training_loop(self, node: cst.CSTNode) -> Loop | None:
         """The loop of steps or epochs of the same function that runs `node`, but for one that makes trials."""
-        loops = self._model.loops
+        loops = self._loops
         loop = loops.innermost_loop(node)
         while loop is not None and loops.kind(loop) == "none" and not self._fits_once(loop):
             loop = loop.parent
@@ -200,7 +213,7 @@ class Rebuilt:
     def _is_from_outside(self, node: cst.BaseExpression, loop: Loop) -> bool:
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         return isinstance(node, cst.Attribute) or (
-            found is not None and not any(self._model.invariance.is_bound_in(b, loop) for b in found[1])
+            found is not None and not any(self._invariance.is_bound_in(b, loop) for b in found[1])
         )
 
     def _makes_trials(self, loop: Loop) -> bool:
@@ -214,7 +227,7 @@ class Rebuilt:
         inside = [loop, *loop.inner]
         while any(inner not in inside for outer in inside for inner in outer.inner):
             inside += [inner for outer in inside for inner in outer.inner if inner not in inside]
-        if any(self._model.loops.kind(inner) == "epoch" for inner in inside[1:]):
+        if any(self._loops.kind(inner) == "epoch" for inner in inside[1:]):
             return True
         calls = [call for inner in inside for call in inner.calls]
         seen: set[Function] = set()  # what runs no epochs at the first call runs none at the next one
@@ -224,7 +237,7 @@ class Rebuilt:
         if function in seen:
             return False
         seen.add(function)
-        return any(self._model.loops.kind(loop) == "epoch" for loop in function.loops) or any(
+        return any(self._loops.kind(loop) == "epoch" for loop in function.loops) or any(
             self._runs_epochs(target, seen) for call in function.calls for target in self._calls.targets(call)
         )
 
@@ -254,11 +267,19 @@ class Inputs:
     names of what an iteration may change in place.
     """
 
-    def __init__(self, model: Model, loop: Loop, entered: Entered, touched: set[str]) -> None:
-        self._infer = model.infer
-        self._calls = model.calls
-        self._walk = model.walk
-        self._is_bound_in = model.invariance.is_bound_in
+    def __init__(
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        invariance: Invariance,
+        loop: Loop,
+        entered: Entered,
+        touched: set[str],
+    ) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+        self._is_bound_in = invariance.is_bound_in
         self._loop = loop
         self._entered = entered
         self._touched = touched

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.conventions import names_evaluation, names_training_data
+from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.op_loops import is_read
+from tflint_perf.analysis.execution.short_loops import only_inspects
 from tflint_perf.analysis.execution.trains import FITS
+from tflint_perf.analysis.pipelines.consumption import Consumption
+from tflint_perf.analysis.pipelines.pipelines import Pipelines
+from tflint_perf.analysis.pipelines.stages import Stages
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.syntax import (
     callee_name,
@@ -20,11 +25,10 @@ from tflint_perf.analysis.python.syntax import (
     keyword_argument,
     names_written,
 )
+from tflint_perf.analysis.training.programs import Programs
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
-    from tflint_perf.analysis.pipelines.pipelines import Consumption
 
 Purpose = Literal["train", "evaluate"]
 
@@ -35,9 +39,22 @@ _EPOCHS = 4
 class Successors:
     """Answers what follows a stage, however far behind it, and where that ends up."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._walk = model.walk
+    def __init__(
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        loops: Loops,
+        programs: Programs,
+        stages: Stages,
+        pipelines: Pipelines,
+    ) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._programs = programs
+        self._stages = stages
+        self._pipelines = pipelines
+        self._walk = infer.walk
 
     def behind(self, call: cst.Call) -> list[Stage]:
         """The stages that follow the one that `call` adds, in all pipelines of the file."""
@@ -63,7 +80,7 @@ class Successors:
             for call in self._walk.calls.get(name, ())
         )
         for call in calls:
-            for pipeline in self._model.pipelines.stages_before(call):
+            for pipeline in self._stages.before(call):
                 for one, other in _neighbours(pipeline):
                     after.setdefault(one.call, {})[other.call] = other
         return {call: list(stages.values()) for call, stages in after.items()}
@@ -103,15 +120,15 @@ class Successors:
         consumed = self._consumed(call)
         if len(consumed) != 1 or any(stage.name == "repeat" for stage in self.behind(call)):
             return False
-        consumption, loops = consumed[0], self._model.loops
+        consumption = consumed[0]
         if consumption.loop is not None:
-            return not loops.is_repeated(consumption.loop.node)
-        fit = self._model.parent(self._model.parent(consumption.node) or consumption.node)
+            return not self._loops.is_repeated(consumption.loop.node)
+        fit = self._walk.parents.get(self._walk.parents.get(consumption.node) or consumption.node)
         if not isinstance(fit, cst.Call) or callee_name(fit) not in FITS or has_stars(fit):
             return False
         epochs = keyword_argument(fit, "epochs")
-        once = self._model.infer.integers.only(epochs) == 1 if epochs is not None else len(fit.args) < _EPOCHS
-        return once and self._model.loops.innermost_loop(fit) is None
+        once = self._infer.integers.only(epochs) == 1 if epochs is not None else len(fit.args) < _EPOCHS
+        return once and self._loops.innermost_loop(fit) is None
 
     def _consumed(self, call: cst.Call) -> list[Consumption]:
         """The places that take the elements of the stage that `call` adds."""
@@ -120,7 +137,7 @@ class Successors:
     @cached_property
     def _consumptions(self) -> dict[cst.Call, list[Consumption]]:
         found: dict[cst.Call, list[Consumption]] = {}
-        for consumption in self._model.pipelines.consumptions():
+        for consumption in self._pipelines.consumptions():
             for call in dict.fromkeys(stage.call for stage in _stages_of(consumption.value)):
                 found.setdefault(call, []).append(consumption)
         return found
@@ -155,7 +172,7 @@ class Successors:
     def is_only_looked_at(self, call: cst.Call) -> bool:
         """Whether the program takes only a few elements of what `call` gives, as by `for x in dataset.take(1)`, or none
         at all."""
-        if self._model.infer.integers.takes_few(call):
+        if self._infer.integers.takes_few(call):
             return True
         names = self._names_alone(call)
         if names is None:
@@ -167,7 +184,7 @@ class Successors:
             if is_read(self._walk.parents, use)
         ]
         if not reads:
-            return self._model.function_at(call) is not None or self._model.programs.trains()
+            return self._calls.function_at(call) is not None or self._programs.trains()
         looks = [use for use in reads if not self._is_receiver(use)]
         return all(map(self._is_inspected, looks)) and (
             len(looks) == len(reads) or self._is_built_on_for_a_look(call)
@@ -181,7 +198,7 @@ class Successors:
 
     def _names_alone(self, call: cst.Call) -> set[str] | None:
         """The names that a statement assigns the result of `call` to; None where it does anything else with it."""
-        statement = self._model.parent(call)
+        statement = self._walk.parents.get(call)
         if not isinstance(statement, cst.Assign) or not all(
             isinstance(target.target, cst.Name) for target in statement.targets
         ):
@@ -190,9 +207,11 @@ class Successors:
 
     def _is_receiver(self, node: cst.CSTNode) -> bool:
         """Whether another stage is added directly to `node`."""
-        asked = self._model.parent(node)
+        asked = self._walk.parents.get(node)
         stage = (
-            self._model.parent(asked) if isinstance(asked, cst.Attribute) and asked.value is node else None
+            self._walk.parents.get(asked)
+            if isinstance(asked, cst.Attribute) and asked.value is node
+            else None
         )
         return (
             isinstance(stage, cst.Call)
@@ -202,11 +221,11 @@ class Successors:
 
     def _is_inspected(self, node: cst.CSTNode) -> bool:
         """Whether `node` is what a loop iterates over that ends after a few elements."""
-        around = self._model.parent(node)
+        around = self._walk.parents.get(node)
         return (
             isinstance(around, cst.For)
             and around.iter is node
-            and self._model.pipelines.only_inspects(self._walk.loops[around])
+            and only_inspects(self._infer, self._walk.loops[around])
         )
 
     @cached_property
@@ -214,7 +233,7 @@ class Successors:
         return {call: set(map(self._purpose, consumed)) for call, consumed in self._consumptions.items()}
 
     def _purpose(self, consumption: Consumption) -> Purpose:
-        parent = self._model.parent(consumption.node)
+        parent = self._walk.parents.get(consumption.node)
         validates = isinstance(parent, cst.Arg) and parent.keyword is not None
         validates = validates and parent.keyword.value == "validation_data"  # type: ignore[union-attr]
         return "train" if consumption.use == "train" and not validates else "evaluate"
@@ -222,16 +241,16 @@ class Successors:
     def _names_of(self, call: cst.Call) -> Iterator[str]:
         """The names that what a stage gives is bound to, or given as, and that of the function around it."""
         yield from self._names_given(call)
-        match self._model.parent(call):
+        match self._walk.parents.get(call):
             case cst.Arg(keyword=cst.Name(value=name)):
                 yield name
-        function = self._model.function_at(call)
+        function = self._calls.function_at(call)
         if function is not None:
             yield function.name
 
     def _names_given(self, call: cst.Call) -> Iterator[str]:
         """The names that what a stage gives is bound to."""
-        statement = self._model.statement_of(call)
+        statement = self._walk.statement_of(call)
         if isinstance(statement, cst.Assign | cst.AnnAssign):
             yield from names_written([statement])
             targets = statement.targets if isinstance(statement, cst.Assign) else [statement]

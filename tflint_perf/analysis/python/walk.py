@@ -86,6 +86,16 @@ class Walk:
             klass.attributes.clear()
         self.__dict__.clear()
 
+    def calls_named(self, *names: str) -> list[cst.Call]:
+        """The calls of functions or methods named `names`, in the order of the text."""
+        return [call for name in names for call in self.calls.get(name, ())]
+
+    def statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The statement that holds `node`: a small statement or a compound one."""
+        while node not in self.at:
+            node = self.parents[node]
+        return node
+
     # Expressions
 
     def visit(self, node: cst.CSTNode, parent: cst.CSTNode) -> None:

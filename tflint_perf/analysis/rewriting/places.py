@@ -44,9 +44,7 @@ class Places:
         loop = move.loop
         if loop is None:
             return None
-        statement: cst.CSTNode = node
-        while statement not in self._walk.at:
-            statement = self._walk.parents[statement]
+        statement = self._walk.statement_of(node)
         loops, before = self._way_out(statement, loop, move)
         unsure: list[cst.CSTNode] = [each.node for each in loops if not self._surely_iterates(each)]
         once = next(iter([*unsure, *before]), None)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import library
+from tflint_perf.analysis.execution.decided import Decided
 from tflint_perf.analysis.execution.keras_backends import imports_another_backend
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.syntax import (
@@ -19,9 +19,7 @@ from tflint_perf.analysis.python.syntax import (
     mentions,
     string,
 )
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.values.infer import Inference
 
 _TPU = ("TPUStrategy", "TPUEstimator", "TPUClusterResolver", "initialize_tpu_system")
 
@@ -31,11 +29,11 @@ _BACKEND = "KERAS_BACKEND"
 class Devices:
     """Answers whether a file settles how its GPUs are used."""
 
-    def __init__(self, model: Model) -> None:
-        # The model, since most files are done with before their calls need to be known.
-        self._model = model
-        self._infer = model.infer
-        self._walk = model.walk
+    def __init__(self, infer: Inference, decided: Decided, text: str) -> None:
+        self._infer = infer
+        self._decided = decided
+        self._text = text
+        self._walk = infer.walk
 
     def chosen_below(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """A place further down that says which GPUs TensorFlow sees, which it can't any more once they are listed."""
@@ -45,7 +43,7 @@ class Devices:
 
     def _variables_of_cuda(self) -> Iterator[cst.CSTNode]:
         """The strings that name an environment variable of CUDA's, or of TensorFlow's for GPUs."""
-        if "CUDA_" in self._model.text or "TF_GPU_" in self._model.text:
+        if "CUDA_" in self._text or "TF_GPU_" in self._text:
             for node in descendants(self._walk.module):
                 if isinstance(node, cst.SimpleString) and (string(node) or "").startswith(
                     ("CUDA_", "TF_GPU_")
@@ -55,7 +53,7 @@ class Devices:
     def uses_no_gpu(self) -> bool:
         """Whether the file hides all GPUs from TensorFlow, runs on a TPU alone, or trains with another library."""
         hidden = chain(self._hidden_by_variable(), self._hidden_by_call())
-        never_runs = self._model.decided.never_runs
+        never_runs = self._decided.never_runs
         return any(not never_runs(node) for node in hidden) or self._uses_tpu_alone()
 
     def is_on_cpu(self, node: cst.CSTNode) -> bool:
@@ -80,12 +78,12 @@ class Devices:
     def runs_keras_elsewhere(self) -> bool:
         """Whether the file lets Keras run on another backend: `os.environ["KERAS_BACKEND"] = "jax"`, or it imports JAX or
         PyTorch beside Keras, and not TensorFlow."""
-        text = self._model.text
+        text = self._text
         if ("jax" in text or "torch" in text) and imports_another_backend(self._walk):
             return True
         if _BACKEND not in text:
             return False
-        never_runs = self._model.decided.never_runs
+        never_runs = self._decided.never_runs
         return any(
             _is_of_other_backend(variable, value) and not never_runs(node)
             for node, variable, value in self._variables_set()

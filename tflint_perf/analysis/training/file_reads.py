@@ -9,6 +9,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has, last_names
 from tflint_perf.analysis.conventions import names_writing
 from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.short_loops import runs_over_files
 from tflint_perf.analysis.execution.steady_conditions import Usual
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
@@ -34,12 +35,12 @@ _DEEPEST = 3
 class FileReads:
     """Finds reads of files, and asks what the loops around them do."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, train_calls: TrainCalls) -> None:
         self._infer = infer
         self._calls = calls
         self._loops = loops
         self._walk = infer.walk
-        self._train_calls = TrainCalls(infer, calls)
+        self._train_calls = train_calls
         self._trained_in: dict[Loop, bool] = {}
         # Whether a condition in front of a read lets it happen on nearly every step: what the settings say.
         self.usually = Usual(infer).holds
@@ -150,6 +151,15 @@ class FileReads:
             return False
         sites = [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
         return bool(sites) and all(self._is_of_each(site, depth + 1) for site in sites)
+
+    def runs_over_files_alone(self, call: cst.Call) -> bool:
+        """Whether only loops over file names run `call`, here or where its function is called."""
+        loop, function = self._loops.innermost_loop(call), self._calls.function_at(call)
+        loops = [loop]
+        if loop is None and function is not None and not self._calls.callers_outside(function):
+            sites = (site for site in self._calls.sites(function) if self._loops.is_per_step(site))
+            loops = [self._loops.innermost_loop(site) for site in sites]
+        return bool(loops) and all(runs_over_files(self._infer, each) for each in loops)
 
     def writes(self, loop: Loop) -> cst.Call | None:
         """A call in an iteration of `loop` that may change a file."""

@@ -6,13 +6,12 @@ import builtins
 import re
 import sys
 from collections.abc import Collection, Iterator
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
-from tflint_perf.analysis.execution.steps import GradientStep
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.steps import GradientStep, GradientSteps
 from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function
@@ -24,10 +23,9 @@ from tflint_perf.analysis.python.syntax import (
     names_read,
 )
 from tflint_perf.analysis.training.train_calls import TrainCalls
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import Value
-
-if TYPE_CHECKING:
-    from tflint_perf.analysis.model import Model
 
 _BUILTINS = frozenset((*dir(builtins), "__file__"))
 # Modules whose functions run no op of TensorFlow.
@@ -42,17 +40,24 @@ _DOING = (cst.For, cst.While, cst.With, cst.FunctionDef, cst.ClassDef, cst.Retur
 class Programs:
     """Answers what running a file as a program does."""
 
-    def __init__(self, model: Model) -> None:
-        # The model, since most files are done with before their calls need to be known.
-        self._model = model
-        self._infer = model.infer
-        self._walk = model.walk
+    def __init__(
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        loops: Loops,
+        steps: GradientSteps,
+        train_calls: TrainCalls,
+        text: str,
+    ) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._steps = steps
+        self._train_calls = train_calls
+        self._text = text
+        self._walk = infer.walk
 
     # Training
-
-    @cached_property
-    def _calls(self) -> TrainCalls:
-        return TrainCalls(self._infer, self._model.calls)
 
     def trains(self) -> bool:
         """Whether running the file trains a model: at module level, or in what that or a main guard calls.
@@ -67,18 +72,18 @@ class Programs:
         if not any(map(self._may_start, self._walk.module_calls)):
             return None
         reached = self._reached()
-        for step in self._model.steps.all():
+        for step in self._steps.all():
             if self._is_trained_with(step, reached) and self._is_whole(step.tape):
                 return step.tape
         calls = [*self._walk.module_calls, *(call for function in reached for call in function.calls)]
-        runs_session = any(map(self._calls.runs_session, calls))
+        runs_session = any(map(self._train_calls.runs_session, calls))
         for call in calls:
-            if self._calls.fits(call) or (runs_session and self._calls.makes_train_op(call)):
+            if self._train_calls.fits(call) or (runs_session and self._train_calls.makes_train_op(call)):
                 if self._is_whole(call.func):
                     return call
-            if self._calls.runs_own_update(call) and self._model.loops.innermost_loop(call) is not None:
+            if self._train_calls.runs_own_update(call) and self._loops.innermost_loop(call) is not None:
                 return call
-            if self._calls.applies(call) and self._is_repeated(call) and self._is_whole(call.func):
+            if self._train_calls.applies(call) and self._is_repeated(call) and self._is_whole(call.func):
                 return call
         return next(
             (call for call in calls if self._trains_elsewhere(call)), None
@@ -87,10 +92,10 @@ class Programs:
     @remembered
     def trains_somewhere(self) -> bool:
         """Whether the file trains when it is run, or has a gradient step that some code is seen to run."""
-        calls = self._model.calls
+        calls = self._calls
         return self.trains() or any(
             step.function is not None and (calls.sites(step.function) or calls.callers_outside(step.function))
-            for step in self._model.steps.all()
+            for step in self._steps.all()
         )
 
     def _is_trained_with(self, step: GradientStep, reached: set[Function]) -> bool:
@@ -100,7 +105,7 @@ class Programs:
 
     def _is_repeated(self, node: cst.CSTNode) -> bool:
         """Whether `node` is in a function, or else in a loop."""
-        return self._model.function_at(node) is not None or self._model.loops.innermost_loop(node) is not None
+        return self._calls.function_at(node) is not None or self._loops.innermost_loop(node) is not None
 
     @remembered
     def leaves_out(self, function: Function | None) -> bool:
@@ -114,25 +119,25 @@ class Programs:
         names = self._infer.names.mentions(function.name, self._walk.top)
         if any(self._walk.parents.get(name) is not function.node for name in names):
             return False
-        calls = self._model.calls
+        calls = self._calls
         if function.decorators or calls.sites(function) or calls.callers_outside(function):
             return False
         reached = self._reached()
         return any(
             step.function is not function and self._is_trained_with(step, reached)
-            for step in self._model.steps.all()
+            for step in self._steps.all()
         )
 
     def _training_of_imports(self, calls: list[cst.Call]) -> cst.CSTNode | None:
         """A call that, by its name, trains what other files of the project make, where their text trains something."""
-        if self._calls.is_of_another_framework:
+        if self._train_calls.is_of_another_framework:
             return None
         for call in calls:
             paths = self._infer.value(call.func).paths
             may_train = any(map(self._infer.outside.may_train, paths)) or (
-                not paths and self._calls.may_train(call)
+                not paths and self._train_calls.may_train(call)
             )
-            if may_train or self._calls.hands_tape_on(call) or self._calls.runs_train_op(call):
+            if may_train or self._train_calls.hands_tape_on(call) or self._train_calls.runs_train_op(call):
                 return call if self._imports_training() else None
         return None
 
@@ -147,17 +152,17 @@ class Programs:
 
     def trains_in(self, functions: Collection[Function]) -> bool:
         """Whether one of `functions` itself makes gradient steps or fits a model."""
-        if any(step.function in functions for step in self._model.steps.all()):
+        if any(step.function in functions for step in self._steps.all()):
             return True
         calls = [call for function in functions for call in function.calls]
-        trains = (self._calls.fits(call) or self._calls.applies(call) for call in calls)
+        trains = (self._train_calls.fits(call) or self._train_calls.applies(call) for call in calls)
         for_training = (callee_name(call) == "MonitoredTrainingSession" for call in calls)
-        return any(trains) or any(for_training) or self._calls.trains_in_session(calls)
+        return any(trains) or any(for_training) or self._train_calls.trains_in_session(calls)
 
     def may_train_in(self, functions: Collection[Function]) -> bool:
         """Whether one of `functions` calls what, by its name, trains an object from elsewhere, or what gets a tape."""
         return any(
-            self._calls.may_train(call) or self._calls.hands_tape_on(call)
+            self._train_calls.may_train(call) or self._train_calls.hands_tape_on(call)
             for function in functions
             for call in function.calls
         )
@@ -206,7 +211,7 @@ class Programs:
         waiting = list(self._walk.module_calls)
         while waiting:
             call = waiting.pop()
-            for function in (*self._model.calls.targets(call), *self._chosen(call), *self._handed_over(call)):
+            for function in (*self._calls.targets(call), *self._chosen(call), *self._handed_over(call)):
                 if function not in reached:
                     reached.add(function)
                     waiting += function.calls
@@ -220,11 +225,11 @@ class Programs:
     def _chosen(self, call: cst.Call) -> Iterator[Function]:
         """The functions of this file among which a call chooses: those of a table, or the methods that train objects of
         several classes."""
-        if self._model.calls.targets(call):
+        if self._calls.targets(call):
             return
         yield from (value.function for value in self._called(call) if value.function is not None)
-        if isinstance(call.func, cst.Attribute) and self._calls.may_train(call):
-            yield from self._model.calls.methods_named(callee_name(call))
+        if isinstance(call.func, cst.Attribute) and self._train_calls.may_train(call):
+            yield from self._calls.methods_named(callee_name(call))
             owner = self._infer.value(call.func.value).klass
             if owner is not None and self._infer.classes.has_foreign_base(owner):
                 yield from owner.methods.values()  # the base, of another library, calls them
@@ -255,7 +260,7 @@ class Programs:
 
     def is_graph_code(self) -> bool:
         """Whether the file is written for the graphs and sessions of TensorFlow 1."""
-        return self._calls.is_graph_code()
+        return self._train_calls.is_graph_code()
 
     # Imports
 
@@ -279,7 +284,7 @@ class Programs:
         other frameworks as well."""
         imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
         names = [name for node in imports for name in imported_names(node)]
-        texts = [self._model.text.encode(), *self._infer.outside.module_texts(*names)]
+        texts = [self._text.encode(), *self._infer.outside.module_texts(*names)]
         return any(b"tensorflow" in text for text in texts)
 
     def _brings_tensorflow(self, imported: str) -> bool:

@@ -29,14 +29,20 @@ class SinglePasses:
     """Answers whether what runs on each step does so in single passes alone."""
 
     def __init__(
-        self, infer: Inference, calls: CallGraph, loops: Loops, steps: GradientSteps, programs: Programs
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        loops: Loops,
+        steps: GradientSteps,
+        train_calls: TrainCalls,
+        programs: Programs,
     ) -> None:
         self._walk = infer.walk
         self._calls = calls
         self._loops = loops
         self._steps = steps
         self._programs = programs
-        self._train_calls = TrainCalls(infer, calls)
+        self._train_calls = train_calls
         # By whether loops that count may be passes, too.
         self._run_again: dict[bool, dict[cst.CSTNode, bool]] = {True: {}, False: {}}
         self._called_again: dict[Function, bool] = {}

@@ -21,7 +21,7 @@ from tflint_perf.analysis.values.contents import Contents
 from tflint_perf.analysis.values.gradients import Gradients
 from tflint_perf.analysis.values.integers import Integers
 from tflint_perf.analysis.values.methods import value_of_attribute, value_of_call
-from tflint_perf.analysis.values.outside import Outside
+from tflint_perf.analysis.values.outside import NOTHING, Outside
 from tflint_perf.analysis.values.values import (
     NEVER,
     NONE,
@@ -54,7 +54,6 @@ class Inference:
         self.integers = Integers(self)
         # Loops that are part of one iteration of another, or not: each is looked through once.
         self.parts_of_iterations: dict[Loop, bool] = {}
-        # Asked once it is known who calls whom.
         self.by_use: ByUse | None = None
         self._depth = 0
         # How often a question met one that is still being answered, or was too deep.
@@ -62,6 +61,17 @@ class Inference:
         self._settled: dict[Hashable, Value] = {}
         self._made_anew: dict[tuple[Scope, str], list[Binding]] = {}
         self._reaching: dict[cst.Name, tuple[Scope, list[Binding]] | None] = {}
+
+    def alone(self) -> Inference:
+        """The same code without other files, of which nobody can say yet who calls whom."""
+        other = Inference(self.walk, self.names, NOTHING)
+        # What a name is bound to is the same for both.
+        other._made_anew, other._reaching = self._made_anew, self._reaching
+        return other
+
+    def release(self) -> None:
+        """Let go of everything at once. What refers to itself would wait for the garbage collector."""
+        self.__dict__.clear()
 
     def forget(self) -> None:
         """Drop what was worked out before all callers were known."""

@@ -1,0 +1,145 @@
+"""Forward passes outside training: models and layers called one step at a time, with nothing to learn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.python.scopes import Function, Loop
+from tflint_perf.analysis.python.syntax import callee_name, descendants, names_read
+from tflint_perf.analysis.rewriting.tracing import Tracing
+from tflint_perf.analysis.training.parts_of_steps import PartsOfSteps
+from tflint_perf.analysis.training.single_passes import SinglePasses
+from tflint_perf.analysis.training.train_calls import TrainCalls
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.records import dataclass
+
+from .model_calls import ModelCalls
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardPass:
+    """A model or layer that one function, or one loop of it, calls per step, and the layers that get what it gives."""
+
+    function: Function | None
+    loop: Loop | None
+    calls: list[cst.Call]
+
+
+class ForwardPasses:
+    """Finds eager forward passes that run per step and belong to no gradient step."""
+
+    needs = (
+        "infer",
+        "calls",
+        "loops",
+        "train_calls",
+        "single_passes",
+        "parts_of_steps",
+        "tracing",
+        ModelCalls,
+    )
+
+    def __init__(
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        loops: Loops,
+        train_calls: TrainCalls,
+        single_passes: SinglePasses,
+        parts_of_steps: PartsOfSteps,
+        tracing: Tracing,
+        model_calls: ModelCalls,
+    ) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._train_calls = train_calls
+        self._single_passes = single_passes
+        self._parts_of_steps = parts_of_steps
+        self._tracing = tracing
+        self._model_calls = model_calls
+
+    def all(self) -> Iterator[ForwardPass]:
+        """The passes, in the order of the text."""
+        if self._train_calls.is_graph_code():
+            return
+        found: dict[tuple[Function | None, Loop | None], list[cst.Call]] = {}
+        for call in self._found():
+            place = (self._calls.function_at(call), self._loops.innermost_loop(call))
+            found.setdefault(place, []).append(call)
+        for (function, loop), calls in found.items():
+            for one_pass in self._passes(calls):
+                if not self._is_in_single_pass(one := ForwardPass(function, loop, one_pass)):
+                    yield one
+
+    def _is_in_single_pass(self, found: ForwardPass) -> bool:
+        """Whether the pass runs over data once, or makes a text once, so that each of its lengths would be traced."""
+        return self._single_passes.hold(found.calls[0], counted=self.grows(found))
+
+    def _passes(self, calls: list[cst.Call]) -> list[list[cst.Call]]:
+        """The calls of one place, together those of one statement, or of which one, a layer's, takes what the other
+        gives: several models that are asked one after the other are several passes."""
+        place = self._infer.place
+        calls.sort(key=lambda call: place(call).order)
+        passes: list[list[cst.Call]] = []
+        for call in calls:
+            is_layer = passes and self._infer.value(call.func).kind == "layer"
+            taken = self._taken_by(call) if is_layer else set()
+            for before in passes:
+                if place(before[-1]) is place(call) or not taken.isdisjoint(before):
+                    before.append(call)
+                    break
+            else:
+                passes.append([call])
+        return passes
+
+    def _taken_by(self, call: cst.Call) -> set[cst.CSTNode]:
+        """All that is computed on the way to the arguments of `call`, by its function."""
+        found: set[cst.CSTNode] = set()
+        waiting: list[cst.BaseExpression] = [arg.value for arg in call.args]
+        while waiting:
+            for part in descendants(waiting.pop()):
+                if part in found or part is call:
+                    continue
+                found.add(part)
+                bound = self._infer.bindings_reaching(part) if isinstance(part, cst.Name) else None
+                waiting += [b.value for b in bound[1] if b.value is not None] if bound is not None else []
+        return found
+
+    def _found(self) -> Iterator[cst.Call]:
+        for call in self._model_calls.all():
+            if not self._parts_of_steps.has(call) and not self._tracing.obstacle_in_call(call):
+                yield call
+
+    def grows(self, found: ForwardPass) -> bool:
+        """Whether an input gets longer with each call, as text does that a model generates."""
+        sites = self._calls.sites(found.function) if found.function is not None and not found.loop else ()
+        return any(gets_longer(self._loops, call) for call in (*found.calls, *sites))
+
+
+# Inputs that get longer with each call, as text does that a model writes.
+
+
+_JOINING = frozenset({"concat", "concatenate", "append", "vstack", "hstack", "stack", "pad"})
+
+
+def gets_longer(loops: Loops, call: cst.Call) -> bool:
+    """Whether the loop around `call` joins something to what it gives that call."""
+    loop = loops.innermost_loop(call)
+    if loop is None:
+        return False
+    read = {name.value for arg in call.args for name in names_read(arg.value)}
+    for node in descendants(loop.node):
+        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call):
+            written = {name.value for target in node.targets for name in names_read(target.target)}
+            again = {name.value for name in names_read(node.value)}
+            if callee_name(node.value) in _JOINING and read & written & again:
+                return True
+        if isinstance(node, cst.Call) and callee_name(node) == "append":
+            if isinstance(node.func, cst.Attribute) and read & {n.value for n in names_read(node.func.value)}:
+                return True
+    return False

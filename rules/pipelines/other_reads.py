@@ -1,0 +1,88 @@
+"""What Python code reads that TensorFlow's ops can't: files of other formats, environments, data bases."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.facts import has, library
+from tflint_perf.analysis.conventions import names_reading
+from tflint_perf.analysis.execution.sizes import has_environment
+from tflint_perf.analysis.python.reach import leads_to
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import argument, descendants, last_name, string
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+
+from .plain_numpy import OTHER_FILES, data_of
+
+# In a file that says so, arrays may lie in a file of their own.
+_OUT_OF_MEMORY = re.compile(
+    r"h5py|hdf5|memmap|mmap_mode|lmdb|zarr|netCDF|VideoCapture|read_(hdf|parquet)", re.I
+)
+_IN_MEMORY = frozenset({"array", "tensor", "list", "tuple", "dict", "string", "number"})
+
+
+class OtherReads:
+    """Answers whether functions read what TensorFlow can't."""
+
+    needs = ("infer", "calls", "text")
+
+    def __init__(self, infer: Inference, calls: CallGraph, text: str) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._text = text
+        self._walk = infer.walk
+        self._known: dict[Function, bool] = {}
+
+    def may_be_in(self, function: Function) -> bool:
+        """Whether a function, or one that it calls, may read such: also by a call that is not in sight, by its name."""
+        return leads_to(function, self._known, self._reads)
+
+    def may_be_in_generator(self, function: Function) -> bool:
+        """The same of a generator, which may also be that of an environment."""
+        return has_environment(self._walk.calls) or self.may_be_in(function)
+
+    def _reads(self, function: Function) -> bool | list[Function]:
+        body = function.node.body
+        if any(
+            OTHER_FILES.search(string(n) or "") for n in descendants(body) if isinstance(n, cst.SimpleString)
+        ):
+            return True
+        in_memory = not _OUT_OF_MEMORY.search(self._text)
+        if not in_memory and any(map(self._may_be_elsewhere, data_of(self._infer, body))):
+            return True
+        called: list[Function] = []
+        for call in function.calls:
+            targets = self._calls.targets(call)
+            if not targets and (self._is_reader(call) or not (in_memory or self._is_known(call))):
+                return True
+            called += targets
+        return called
+
+    def _is_reader(self, call: cst.Call) -> bool:
+        """Whether `call`, of a function that is not defined here, reads something that TensorFlow can't."""
+        name = builtin_or_qualified(self._infer, call.func)
+        if name == "open":
+            given = argument(call, 1, "mode")
+            return given is not None and "b" in (string(given) or "b")
+        return is_reader(name or self._infer.names.dotted(call.func) or last_name(call.func))
+
+    def _is_known(self, call: cst.Call) -> bool:
+        """Whether a call is that of a library's function, or of a method of what is in memory."""
+        if builtin_or_qualified(self._infer, call.func):
+            return True
+        return isinstance(call.func, cst.Attribute) and not self._may_be_elsewhere(call.func.value)
+
+    def _may_be_elsewhere(self, node: cst.BaseExpression) -> bool:
+        return self._infer.value(node).kind not in _IN_MEMORY
+
+
+def is_reader(name: str) -> bool:
+    """Whether a function of another library, by its name, reads what TensorFlow can't."""
+    return has(name, "reads-elsewhere") or (
+        bool(names_reading(name))
+        and not (has(name, "reads-images") or library(name) in ("tensorflow", "keras"))
+    )
