@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.python.syntax import has_stars, is_name, last_name
+from tflint_perf.analysis.python.syntax import has_stars, is_constant, is_name, last_name
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
+from tflint_perf.finding import Edit
 from tflint_perf.rule import Refusal, Repair
 
 from .forward_function import Forward, forward_function, rest_of
@@ -53,13 +54,10 @@ def _call_alone(
     elif function is not None and not (owner and f"{called}.".startswith(f"{owner}.")):
         return Refusal("the model is part of something else", called_node)
     own = forward_function(edit, call, home, Forward(called_node, owner, bool(given), rest), name)
-    convert, imports = edit.spell("convert_to_tensor", call)
     inputs = call.args[0].value
-    passed = edit.text(inputs)
-    if model.value(inputs).kind not in ("tensor", "variable"):
-        passed = f"{convert}({passed})"
-    else:
-        imports = []
+    if isinstance(inputs, cst.List | cst.Tuple) and any(map(_holds_numbers, inputs.elements)):
+        return Refusal("the model is given a list of Python's own", inputs)
+    passed, imports = _as_tensors(edit, inputs)
     target = f"{owner}.{own.name}" if owner else own.name
     made = f"{target}({', '.join([*given, passed])})"
     return Repair(
@@ -73,6 +71,22 @@ def _call_alone(
         may_change=TRACED,
         bold=True,
     )
+
+
+def _holds_numbers(element: cst.BaseElement) -> bool:
+    return isinstance(element.value, cst.List | cst.Tuple) or is_constant(element.value)
+
+
+def _as_tensors(edit: Editor, inputs: cst.BaseExpression) -> tuple[str, list[Edit]]:
+    """What a model is given, made tensors, and the imports for that: each of several inputs by itself."""
+    passed, kind = edit.text(inputs), edit.model.value(inputs).kind
+    if kind in ("tensor", "variable"):
+        return passed, []
+    convert, imports = edit.spell("convert_to_tensor", inputs)
+    if kind not in ("list", "tuple", "dict"):
+        return f"{convert}({passed})", [*imports]
+    each, more = edit.spell("nest.map_structure", inputs)
+    return f"{each}({convert}, {passed})", list(dict.fromkeys([*imports, *more]))
 
 
 def _as_arrays(edit: Editor, call: cst.Call, made: str) -> str:

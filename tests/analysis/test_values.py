@@ -205,3 +205,22 @@ def test_a_method_finds_what_classes_derived_from_its_own_set() -> None:
     """)
     (call,) = model.calls_named("train")
     assert [function.name for function in model.calls.targets(call)] == ["train"]
+
+
+NETS_THAT_DECODE = """
+    class Net:
+        def encode(self, x): return x
+        def decode(self, x): return x
+    def both(net, x):
+        return net.decode(net.encode(x))
+    def read(process):
+        for line in process.stdout:
+            print(line.decode())
+"""
+
+
+def test_what_python_has_too_is_no_method_of_a_class_by_its_name_alone() -> None:
+    model = model_of(NETS_THAT_DECODE)
+    of_net, of_bytes = sorted(model.calls_named("decode"), key=lambda call: bool(call.args), reverse=True)
+    assert [function.name for function in model.calls.targets(of_net)] == ["decode"]
+    assert list(model.calls.targets(of_bytes)) == []

@@ -174,3 +174,14 @@ def test_a_diff_of_all_fixes_imports_tensorflow_once(tflint_perf: CommandLine) -
     assert added.count("+import tensorflow as tf") == 1
     assert added.count("+    @tf.function(reduce_retracing=True)") == 1
     assert any("set_memory_growth" in line for line in added)
+
+
+def test_each_of_several_inputs_becomes_a_tensor_by_itself() -> None:
+    act = "return self.model.predict([state, action])[0]"
+    text = fixed("TFP105", AGENT.format(act, "return 1.0"), bold=True)
+    assert "self._run_model(tf.nest.map_structure(tf.convert_to_tensor, [state, action])).numpy()[0]" in text
+
+
+def test_a_list_of_numbers_may_be_one_input() -> None:
+    act = "return self.model.predict([[1.0, 2.0]])[0]"
+    assert "convert_to_tensor" not in fixed("TFP105", AGENT.format(act, "return 1.0"), bold=True)

@@ -437,6 +437,25 @@ def test_the_refusal_names_the_line_on_the_call_path() -> None:
     assert notes("TFP101", source) == ["no fix: `.numpy()` runs on the host (line 6)"]
 
 
+def test_the_fix_is_refused_where_a_method_that_keras_would_trace_writes_to_an_attribute() -> None:
+    source = PREAMBLE + dedent("""
+        class Net(tf.keras.Model):
+            def compute_loss(self, x, y):
+                self.last = tf.reduce_mean(model(x) - y)
+                return self.last
+            def step(self, x, y):
+                with tf.GradientTape() as tape:
+                    loss = self.compute_loss(x, y)
+                gradients = tape.gradient(loss, model.trainable_variables)
+                optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        net = Net()
+        for x, y in dataset:
+            net.step(x, y)
+    """)
+    (note,) = notes("TFP101", source)
+    assert note.startswith("no fix: it writes to `self.last` (line ")
+
+
 EXTRACT_REFUSED = {
     "a counter in the step": "for i, (x, y) in enumerate(dataset):\n"
     + inline(4).replace("model(x)", "model(x) * i"),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.python.obstacles import Obstacle
 from tflint_perf.analysis.python.scopes import Function
@@ -157,7 +158,7 @@ class Tracing:
                 if not inline or target is not function:
                     return Obstacle(call, f"`{target.name}` calls itself")
                 continue
-            if self._compiled.is_traced(target) and target.name != "call":
+            if self._compiled.is_traced(target) and not self._is_only_traced_by_keras(target):
                 continue
             if target.name == "__init__":
                 return Obstacle(call, "an object is created on each step")
@@ -165,6 +166,12 @@ class Tracing:
             if found is not None:
                 return found
         return None
+
+    def _is_only_traced_by_keras(self, function: Function) -> bool:
+        """Whether a method is traced where Keras calls it, as in `fit`, and runs in eager mode where the program does."""
+        if function.owner is None or self._infer.function_value(function).kind == "compiled":
+            return False
+        return function.name in methods(self._infer.classes.keras_kind(function.owner), "compiled")
 
     def _reason(self, node: cst.CSTNode, function: Function | None, inline: bool) -> str:
         match node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -27,44 +28,25 @@ from tflint_perf.analysis.values.values import Value
 _MODEL = Value("model")
 # What Keras's own loops go by.
 _OF_KERAS_LOOPS = ("fit", "evaluate", "predict")
+# What objects of Python itself have: strings, containers, numbers, files.
+_OF_PYTHON = [
+    frozenset(dir(kind))
+    for kind in (str, bytes, list, dict, set, tuple, int, float, io.TextIOWrapper, io.BufferedReader)
+]
 # Method names too common to find their class by.
-_COMMON = frozenset(
-    [
-        "append",
-        "add",
-        "get",
-        "update",
-        "pop",
-        "items",
-        "keys",
-        "values",
-        "copy",
-        "close",
-        "read",
-        "write",
-        "save",
-        "load",
-        "run",
-        "call",
-        "fit",
-        "build",
-        "compile",
-        "predict",
-        "evaluate",
-        "reset",
-        "step",
-        "format",
-        "join",
-        "split",
-        "extend",
-        "insert",
-        "remove",
-        "sort",
-        "index",
-        "count",
-        "clear",
-    ]
-)
+_COMMON = frozenset().union(*_OF_PYTHON) | {
+    "save",
+    "load",
+    "run",
+    "call",
+    "fit",
+    "build",
+    "compile",
+    "predict",
+    "evaluate",
+    "reset",
+    "step",
+}
 
 
 class Callees:
@@ -144,7 +126,8 @@ class Callees:
 
     def _may_be_of(self, receiver: cst.BaseExpression, method: Function) -> bool:
         """Whether an object of unknown class is one of the class that has a method of a common name: it is a model, as is
-        that class, which does anew what Keras does; or it is asked elsewhere for what no other class here has."""
+        that class, which does anew what Keras does; or it is asked elsewhere for what no other class here has, nor any one of
+        Python's own."""
         given = self._infer.value(receiver)
         if method.owner is None or (given.known and given != _MODEL):
             return False
@@ -153,11 +136,18 @@ class Callees:
         asker = self.function_at(receiver)
         if asker is not None and asker.owner is method.owner:
             return False  # what it wraps
-        return any(
-            same_code(use.value, receiver) and self._is_same_object(use.value, receiver)
+        asked = {
+            name
             for name in method.owner.methods
-            if name not in _COMMON and name not in OF_MODELS and len(self.methods_named(name)) == 1
+            if name not in OF_MODELS and len(self.methods_named(name)) == 1
             for use in self._walk.attributes.get(name, ())
+            if same_code(use.value, receiver) and self._is_same_object(use.value, receiver)
+        }
+        of_python = asked & _COMMON
+        return asked != of_python or (
+            # Texts are encoded and bytes decoded: what does both is neither.
+            len(of_python & frozenset().union(*_OF_PYTHON)) > 1
+            and not any(of_python <= kind for kind in _OF_PYTHON)
         )
 
     def _is_same_object(self, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
