@@ -98,6 +98,13 @@ def test_what_costs_each_step_is_found_at_its_row(
     assert found.source == "x = tf.convert_to_tensor(x)"
 
 
+def test_the_ops_of_a_call_of_fit_are_no_eager_step(tmp_path: Path, blocks: Blocks) -> None:
+    fits = line(CALL, 5e-3, event("keras", "Model.fit", 1, 5e-3), event("op", "MatMul", 300, 2e-3))
+    run = record(tmp_path, fits)
+    steps = replace(run.steps, update=Spot("train.py", CALL))
+    assert codes(seen(replace(run, steps=steps), blocks)) == [("TFP105", CALL)]
+
+
 def test_a_collection_is_found_where_the_program_asks_for_it(tmp_path: Path, blocks: Blocks) -> None:
     asked = replace(line(CONVERT, 1e-3, event("gc", "gc.collect", 0.1, 1e-3)), source="gc.collect()")
     assert codes(seen(record(tmp_path, asked), blocks)) == [("TFP406", CONVERT)]

@@ -15,7 +15,15 @@ from tflint_perf.observed import wording
 from tflint_perf.observed.blocks import Rows
 from tflint_perf.observed.evidence import FOUND, alike
 from tflint_perf.observed.figures import counted
-from tflint_perf.observed.settle import Cost, Watched, name_of, own_time, said_of, traced_in_words
+from tflint_perf.observed.settle import (
+    Cost,
+    Watched,
+    name_of,
+    own_time,
+    runs_whole_call,
+    said_of,
+    traced_in_words,
+)
 
 # What takes less of a step is not worth a finding that nobody asked for.
 LEAST = 0.05
@@ -28,8 +36,6 @@ _LEAST_TRACES, _TRACES_A_STEP = 3, 0.1
 # Ops that only a model makes.
 _OF_MODELS = ("MatMul", "Conv", "BatchMatMul", "DepthwiseConv", "FusedBatchNorm", "Cudnn", "_FusedMatMul")
 _FIT = re.compile(r"\.fit(_generator)?\(")
-# What such a call does by itself on its line is its own matter.
-_WHOLE_CALLS: frozenset[EventKind] = frozenset({"keras", "session"})
 
 # One event a step at least, of such a kind, is a finding by itself; so is an object made anew, and a trace for such a cause.
 _BY_KIND: tuple[EventKind, ...] = ("copy", "file", "get weights", "gc")
@@ -164,7 +170,8 @@ def _under_keras(watched: Watched, loop: Spot) -> _Found:
 def _of_ops(watched: Watched, rows: Rows) -> Cost | None:
     """What the lines of a block take that make many eager ops a step; None where they make few or take little."""
     cost = watched.of_eager_code(rows)
-    own = [event for line in watched.lines_in((rows,)) for event in line.events if event.kind == "op"]
+    lines = (line for line in watched.lines_in((rows,)) if not runs_whole_call(line))
+    own = [event for line in lines for event in line.events if event.kind == "op"]
     few = sum(event.count for event in own) < _MANY_OPS
     return None if few or cost is None or cost.seconds < LEAST * watched.step else cost
 
@@ -180,7 +187,7 @@ def _keras_calls(watched: Watched) -> Iterator[_Found]:
 def _by_kind(watched: Watched) -> Iterator[_Found]:
     for kind in _BY_KIND:
         for line in watched.record.lines:
-            if _has([line], *_WHOLE_CALLS):
+            if runs_whole_call(line):
                 continue
             events = [event for event in line.events if event.kind == kind]
             if kind == "gc" and "collect(" not in line.source:
@@ -197,7 +204,7 @@ def _conversions(watched: Watched) -> Iterator[_Found]:
     for line in watched.record.lines:
         events = [event for event in line.events if event.kind == "conversion"]
         time, held = sum(event.seconds for event in events), sum(event.size for event in events)
-        if time < LEAST * watched.step or held < _BATCH or _has([line], *_WHOLE_CALLS):
+        if time < LEAST * watched.step or held < _BATCH or runs_whole_call(line):
             continue
         cost = Cost(time, _said(events, "conversion"))
         yield _made(watched, "conversion", line.spot, cost, names=(size(held),))
@@ -217,7 +224,7 @@ def _writes(watched: Watched) -> Iterator[_Found]:
 
 def _objects(watched: Watched) -> Iterator[_Found]:
     for line in watched.record.lines:
-        if _has([line], *_WHOLE_CALLS):
+        if runs_whole_call(line):
             continue
         made = {event.what: event for event in line.events if event.kind == "new" and event.count >= _EACH}
         # What an assignment gives is an object of that kind, too, but only a new variable has a handle made.

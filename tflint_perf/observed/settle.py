@@ -261,7 +261,8 @@ class Watched:
     def of_eager_code(self, rows: Rows) -> Cost | None:
         """What the lines of a function or loop take that runs op by op, with those of what it calls."""
         called = [rows, *self.blocks.called_in(rows), *self._calls_of_models()]
-        lines = self.lines_in(called)
+        # The ops that a call of Keras's or of a session starts by itself are no code of the user's.
+        lines = [line for line in self.lines_in(called) if not runs_whole_call(line)]
         ops = [event for line in lines for event in line.events if event.kind == "op"]
         if not ops:
             return None
@@ -434,6 +435,11 @@ def _held(kept: Sequence[Kept], evidence: Holding, rows: Rows, source: str) -> l
 def is_of(event: Event, evidence: Events) -> bool:
     """Whether an event is one of those that a rule is borne out by."""
     return event.kind in evidence.kinds and (not evidence.what or event.what.startswith(evidence.what))
+
+
+def runs_whole_call(line: Line) -> bool:
+    """Whether a line has `fit`, `predict` or a session run: what these do by themselves there is their own matter."""
+    return any(event.kind in ("keras", "session") for event in line.events)
 
 
 def own_time(line: Line) -> float:

@@ -151,9 +151,9 @@ class FunctionalModels:
         known = self._parameters.get((function, name))
         if known is None:
             self._parameters[function, name] = False
-            known = self._parameters[function, name] = (
-                not self._is_run_by_keras(function) and self._is_given_by_all(function, name)
-            )
+            known = self._parameters[function, name] = not self._is_run_by_keras(
+                function
+            ) and self._is_given_by_all(function, name)
         return known
 
     def _is_given_by_all(self, function: Function, name: str) -> bool:
