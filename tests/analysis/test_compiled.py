@@ -119,6 +119,7 @@ EAGER = {
             def step(self): here()
     """,
     "Model.train_step that the module calls": "class M(keras.Model):\n    def train_step(self, x): here()\nm = M()\nfor x in xs: m.train_step(x)",
+    "Model.compute_loss that the module calls": "class M(keras.Model):\n    def compute_loss(self, x): here()\nm = M()\nfor x in xs: m.compute_loss(x)",
     "Model.train_step that an eager method calls": """
         class M(keras.Model):
             def train_step(self, x): here()
