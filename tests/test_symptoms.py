@@ -256,7 +256,7 @@ def test_no_phrase_of_what_is_found_elsewhere_is_one_of_a_symptom() -> None:
 def test_rules_lists_every_rule_with_its_fix(tflint_perf: CommandLine) -> None:
     ran = tflint_perf("rules")
     assert (ran.code, ran.err) == (0, "")
-    rows = [line.split(maxsplit=2) for line in ran.out.split("\n\n")[0].splitlines()[1:]]
+    rows = [line.split(maxsplit=2) for line in ran.out.split("\nCosts come ")[0].splitlines()[1:]]
     assert [row[:2] for row in rows] == [[code, rule.name] for code, rule in catalogue().items()]
     fixes = {row[0]: row[2] for row in rows}
     assert fixes["TFP101"].startswith("unsafe, bold")

@@ -82,21 +82,21 @@ COSTS: dict[str, dict[str, Any]] = {
     "CPU: 17× the step time": result(),
     "CPU: 1,200× the step time": result(value=1234.0),
     "CPU: 24× the time per sample": result(value=24.3, metric="time per sample"),
-    "CPU: 2.1× the step time after 100 steps": result(value=2.14, kind="growth"),
+    "CPU: 2.1× the first steps' time after 100 steps": result(value=2.14, kind="growth"),
     "CPU: +1 tensor a step": result(run(0.1, tensors=1.0), value=8.0, metric="live tensors", kind="growth"),
     "CPU: +3 tensors a step": result(run(0.1, tensors=3.0), value=8.0, metric="live tensors", kind="growth"),
     "CPU: +2.0 MB a step": result(run(0.1, leak=2_000_000), value=8.0, metric="host memory", kind="growth"),
     "CPU: a new trace each step": result(run(0.1, traces=100), value=4.0, metric="traces", kind="growth"),
-    "CPU: +0.25 traces a step": result(run(0.1, traces=25), value=4.0, metric="traces", kind="growth"),
+    "CPU: +25 traces in 100 steps": result(run(0.1, traces=25), value=4.0, metric="traces", kind="growth"),
     "CPU: 3.0× the first step": result(value=3.0, metric="first step"),
-    "CPU: refuted, 1.0× the step time": REFUTED,
-    "CPU: inconclusive, 2.0× the step time": result(value=2.01, verdict="inconclusive"),
+    "CPU: claim refuted, 1.0× the step time": REFUTED,
+    "CPU: claim not confirmed, 2.0× the step time": result(value=2.01, verdict="inconclusive"),
 }
 
 
 @pytest.mark.parametrize(("words", "record"), COSTS.items())
 def test_the_cost_of_a_finding_is_the_effect_in_words(words: str, record: dict[str, Any]) -> None:
-    assert cost_of(on_record(record)) == f"own script, {words}"
+    assert cost_of(on_record(record)) == f"rule's script, {words}"
 
 
 def test_the_cost_is_told_for_each_kind_of_device_by_its_newest_record() -> None:
@@ -106,7 +106,7 @@ def test_the_cost_is_told_for_each_kind_of_device_by_its_newest_record() -> None
     )
     assert (
         cost_of((new, *on_record(result()), old))
-        == "own script, CPU: 17× the step time; Synthetic GPU: 5.0× the step time"
+        == "rule's script, CPU: 17× the step time; Synthetic GPU: 5.0× the step time"
     )
 
 
@@ -128,14 +128,16 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_findings_end_with_their_cost_in_every_format(tflint_perf: CommandLine, format: str) -> None:
     tflint_perf.write("slow.py", SLOW)
     out = tflint_perf("--select=TFP406", f"--output-format={format}").out
-    assert json.dumps(" (own script, CPU: 17× the step time)", ensure_ascii="×" not in out).strip('"') in out
+    assert (
+        json.dumps(" (rule's script, CPU: 17× the step time)", ensure_ascii="×" not in out).strip('"') in out
+    )
 
 
 @pytest.mark.usefixtures("recorded")
 def test_the_cost_is_at_the_end_of_the_message(tflint_perf: CommandLine) -> None:
     tflint_perf.write("slow.py", SLOW)
     lines = tflint_perf("--select=TFP1,TFP406", "--output-format=concise", "--quiet").out.splitlines()
-    assert [line.endswith(" (own script, CPU: 17× the step time)") for line in lines] == [
+    assert [line.endswith(" (rule's script, CPU: 17× the step time)") for line in lines] == [
         GC_FINDING in line for line in lines
     ]
     assert len(lines) == 2
@@ -242,9 +244,9 @@ def test_formats_with_room_for_words_alone_say_the_range_the_device_and_where_it
         for format in ("rdjson", "junit", "gitlab", "github")
     }
     (command,) = report["github"].splitlines()
-    assert command.endswith(f"(own script, CPU: 17× the step time)%0Ameasured: {SAID}")
+    assert command.endswith(f"(rule's script, CPU: 17× the step time)%0Ameasured: {SAID}")
     (diagnostic,) = json.loads(report["rdjson"])["diagnostics"]
-    assert diagnostic["message"].endswith(f"(own script, CPU: 17× the step time)\n\nMeasured:\n\n- {SAID}")
+    assert diagnostic["message"].endswith(f"(rule's script, CPU: 17× the step time)\n\nMeasured:\n\n- {SAID}")
     (issue,) = json.loads(report["gitlab"])
     assert issue["content"] == {"body": f"Measured:\n\n- {SAID}\n"}
     ((case,),) = JUnitXml.fromstring(report["junit"].encode())

@@ -42,7 +42,8 @@ class Claim:
     `least` is the smallest ratio of slow to fast (for `growth`, of the last quarter of the steps to the
     first) at which the claim holds. `tolerance` is the largest relative difference allowed between the
     losses of both scripts. `steps` is how many steps a run takes, all of them, where the verifier's own
-    choice will not do: an effect that needs many, or data that memory holds for all steps at once.
+    choice will not do: an effect that needs many, or data that memory holds for all steps at once. `step` is what a step
+    of its scripts is called where that is none of training.
     """
 
     metric: Metric
@@ -51,6 +52,7 @@ class Claim:
     tolerance: float = 1e-5
     needs_gpu: bool = False
     steps: int | None = None
+    step: str = "a step"
 
 
 @dataclass(frozen=True, slots=True)

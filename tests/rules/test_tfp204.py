@@ -738,7 +738,7 @@ def test_says_why_it_does_not_move_it(reason: str, source: str) -> None:
 
 
 def test_only_what_is_like_the_experiment_gives_its_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cost, "cost_on_record", lambda code: "own script, CPU: 2.2× the step time")
+    monkeypatch.setattr(cost, "cost_on_record", lambda code: "rule's script, CPU: 2.2× the step time")
     source = module(
         """
         for x in dataset:

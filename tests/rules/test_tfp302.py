@@ -695,7 +695,7 @@ def test_the_message_names_the_counter_that_is_there() -> None:
 
 
 def test_a_counter_is_told_without_the_cost_of_printing_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cost, "cost_on_record", lambda code: "own script, CPU: 2× the step time")
+    monkeypatch.setattr(cost, "cost_on_record", lambda code: "rule's script, CPU: 2× the step time")
     counts = "step.assign_add(1)\n    if step.numpy() % 100 == 0:\n        save(model)"
     source = (
         _HEAD
@@ -709,7 +709,7 @@ def test_a_counter_is_told_without_the_cost_of_printing_a_loss(monkeypatch: pyte
     )
     shown = _HEAD + "for step, (x, y) in enumerate(dataset):\n    print(train_step(x, y).numpy())\n"
     (finding,) = findings("TFP302", shown)
-    assert finding.message.endswith("(own script, CPU: 2× the step time)")
+    assert finding.message.endswith("(rule's script, CPU: 2× the step time)")
 
 
 PLACES = {

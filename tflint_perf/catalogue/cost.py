@@ -18,14 +18,15 @@ from tflint_perf.catalogue.measured import value_of
 from tflint_perf.records import dataclass
 
 WHAT_COSTS_ARE = (
-    "Costs come from each rule's own small script, its slow form against its fast one, not from your program: "
-    "don't add or multiply them."
+    "Costs come from each rule's own small script, its slow form against its fast one: in your program they may be larger or "
+    "smaller, and they don't add up or multiply."
 )
 # A price of the fast form that a message tells, and how: the first step is over soon.
 _MUCH = 1.5
 _PRICES = frozenset({"step time", "time per sample", "host memory", "peak device memory"})
 # The first steps of a run may be the only ones without a new trace.
 _EACH = 0.9
+_IN_WORDS = {"inconclusive": "not confirmed"}
 
 
 def with_cost(code: str, message: str) -> str:
@@ -55,7 +56,7 @@ def cost_on_record(code: str) -> str | None:
 
 
 def cost_of(evidence: Sequence[Evidence], *, in_table: bool = False) -> str | None:
-    """The cost in a few words for each kind of device that has measured it: `own script, CPU: 17× the step time`.
+    """The cost in a few words for each kind of device that has measured it: `rule's script, CPU: 17× the step time`.
 
     So nobody takes it for a measurement of his own step; a table of rules is about none, and does without. Where it was measured
     at three sizes, they say what it is (`sizes`).
@@ -66,7 +67,7 @@ def cost_of(evidence: Sequence[Evidence], *, in_table: bool = False) -> str | No
     said = [_cost(record) for record in _newest(evidence)]
     if not said:
         return None
-    return "; ".join(said) if in_table else f"own script, {'; '.join(said)}"
+    return "; ".join(said) if in_table else f"rule's script, {'; '.join(said)}"
 
 
 def _newest(evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -133,7 +134,7 @@ def _cost(evidence: Evidence) -> str:
     say = _WORDS.get((claim["metric"], claim["kind"]), _other)
     said = cost_over_sizes(evidence.record) or say(evidence)
     if evidence.verdict != "confirmed":
-        return f"{evidence.where}: {evidence.verdict}, {said}"
+        return f"{evidence.where}: claim {_IN_WORDS.get(evidence.verdict, evidence.verdict)}, {said}"
     return f"{evidence.where}: {said}{_price(evidence)}"
 
 
@@ -152,7 +153,7 @@ def _effect(evidence: Evidence) -> float:
 
 
 def _slowdown(evidence: Evidence) -> str:
-    return f"{_other(evidence)} after {evidence.record['steps']:,} steps"
+    return f"{ratio(_effect(evidence))} the first steps' time after {evidence.record['steps']:,} steps"
 
 
 def _kept_tensors(evidence: Evidence) -> str:
@@ -165,14 +166,22 @@ def _kept_tensors(evidence: Evidence) -> str:
 
 def _kept_bytes(evidence: Evidence) -> str:
     more = value_of(evidence.record, "slow")
-    return _other(evidence) if more is None else f"+{size(more)} a step"
+    return (
+        _other(evidence)
+        if more is None
+        else f"+{size(more)} {evidence.record['claim'].get('step', 'a step')}"
+    )
 
 
 def _traces(evidence: Evidence) -> str:
     traces = value_of(evidence.record, "slow")
     if traces is None:
         return _other(evidence)
-    return "a new trace each step" if traces > _EACH else f"+{count(traces)} traces a step"
+    if traces > _EACH:
+        return "a new trace each step"
+    # How many more come depends on how many different shapes there are.
+    steps = evidence.record["steps"]
+    return f"+{count(traces * steps)} traces in {steps:,} steps"
 
 
 def _other(evidence: Evidence) -> str:

@@ -110,7 +110,7 @@ def _growth(record: Mapping[str, Any]) -> tuple[Callable[[float], str], str]:
     """How a growth is said: its figure, and the words around that."""
     metric = record["claim"]["metric"]
     if metric == "step time":
-        return ratio, f"{{}} the step time after {record['steps']:,} steps"
+        return ratio, f"{{}} the first steps' time after {record['steps']:,} steps"
     if metric == "host memory":
         return size, "+{} a step"
     ones = all(_whole(cost.slow) == "1" for cost in sized_costs(record))
@@ -133,9 +133,9 @@ def _by_size(
 
 
 def _range(values: Sequence[float], say: Callable[[float], str]) -> str:
-    """The middle of values that hardly differ, or from the least to the largest."""
-    alike = values[-1] <= _ONE * values[0]
-    return say(median(values)) if alike else _from_to(say(values[0]), say(values[-1]))
+    """From the least to the largest of some values; one where they are said alike."""
+    low, high = say(values[0]), say(values[-1])
+    return low if low == high else _from_to(low, high)
 
 
 def _from_to(low: str, high: str) -> str:

@@ -92,6 +92,8 @@ def rule_markdown(rule: RuleInfo, on_record: OnRecord) -> Iterator[str]:
         yield ""
         yield "## Evidence"
         yield ""
+        yield "Measured on the rule's own small scripts, not on your program nor on the example above."
+        yield ""
         yield from _evidence_table(evidence)
 
 

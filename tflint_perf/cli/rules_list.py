@@ -43,7 +43,7 @@ def cost_in_words(rule: RuleInfo, on_record: OnRecord) -> str:
     if cost is not None:
         return cost
     known = status(rule, evidence)
-    return "needs a GPU" if known == "not measurable" else known
+    return "not measured: needs a GPU" if known == "not measurable" else known
 
 
 def rules_text(rules: Rules, on_record: OnRecord, style: Style) -> Iterator[str]:
