@@ -83,6 +83,8 @@ class UnguardedLogging(Rule):
                 f"`{model.module.code_for_node(write.call.func)}` {_DOES[write.kind]}; "
                 f"do so every {_STEPS} steps or once an epoch",
                 partial(_guard, call=write.call, calls=calls),
+                # The experiment saves weights, which takes much longer than a flush.
+                as_measured=write.kind != "flush",
             )
 
 
@@ -93,6 +95,10 @@ def _guard(edit: Editor, call: cst.Call, calls: Collection[cst.Call]) -> Repair 
     edits = every(edit, statement, lambda node: isinstance(node, cst.Expr) and node.value in calls, _STEPS)
     if isinstance(edits, Refusal):
         return edits
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value == "flush":
+        return Repair(
+            f"Flush every {_STEPS} steps", edits, safe=False, may_change="when summaries reach the disk"
+        )
     return Repair(
         f"Write every {_STEPS} steps", edits, safe=False, may_change="what is written: one step in a hundred"
     )

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import fixed, flagged, notes
+from tests.rules.support import findings, fixed, flagged, notes
 
 CODE = "TFP603"
 PREAMBLE = dedent("""\
@@ -410,6 +410,27 @@ FIXED = {
             steps += 1
         """,
     ),
+    "one of several counters that begin in one statement": (
+        """
+        episode, steps = 0, 0
+        while episode < 10:
+            train_step(x)
+            model.save_weights("w")
+            if done(x):
+                episode += 1
+            steps += 1
+        """,
+        """
+        episode, steps = 0, 0
+        while episode < 10:
+            train_step(x)
+            if steps % 100 == 0:
+                model.save_weights("w")
+            if done(x):
+                episode += 1
+            steps += 1
+        """,
+    ),
     "a loop that does not count yet": (
         """
         for x in dataset:
@@ -481,3 +502,11 @@ def test_what_it_has_fixed_is_left_alone(source: str, expected: str) -> None:
 def test_it_refuses_to_fix(reason: str, source: str) -> None:
     (note,) = notes(CODE, module(source))
     assert note.startswith(f"no fix: {reason}")
+
+
+def test_a_flush_loses_nothing_that_is_written() -> None:
+    source = PREAMBLE + "for step in range(1000):\n    train_step(x)\n    with writer.as_default():\n"
+    source += "        tf.summary.scalar('loss', x, step=step)\n    writer.flush()\n"
+    (finding,) = findings("TFP603", source)
+    assert finding.fix is not None
+    assert finding.fix.title == "Flush every 100 steps; may change when summaries reach the disk"

@@ -74,14 +74,23 @@ def adopted(results: _Results, request: Request, stdin: bytes | None) -> Adopted
     """What remains of the results; `stdin` is the text that was linted instead of a file."""
     if request.write_baseline is not None:
         return _written(results, request, request.write_baseline)
-    left, gone = [], 0
+    left, known, gone = [], 0, 0
     for result, settings in results:
-        left.append((_left(result, settings, stdin), settings))
+        new = _left(result, settings, stdin)
+        left.append((new, settings))
+        if settings.baseline is not None:
+            known += len(result.findings) - len(new.findings)
         gone += _gone(result, settings)
     if request.add_noqa:
         return _suppressed(left)
-    note = f"{counted(gone, 'finding')} in the baseline no longer found; --write-baseline updates it"
-    return Adopted(left, (note,) if gone else ())
+    notes = []
+    if known:
+        notes.append(f"{counted(known, 'finding')} in the baseline not shown")
+    if gone:
+        notes.append(
+            f"{counted(gone, 'finding')} in the baseline no longer found; --write-baseline updates it"
+        )
+    return Adopted(left, tuple(notes))
 
 
 def _left(result: FileResult, settings: Settings, stdin: bytes | None) -> FileResult:

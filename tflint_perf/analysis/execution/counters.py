@@ -55,7 +55,7 @@ class Counters:
                         if (
                             len(inside) == 1
                             and first
-                            and all(self._infer.integers.most(b.value) is not None for b in first)
+                            and all(self._infer.integers.most(_given(b)) is not None for b in first)
                         ):
                             return target.value
         return ""
@@ -63,6 +63,16 @@ class Counters:
     def _bindings(self, name: cst.Name) -> list[Binding]:
         scope = self._infer.names.scope_of(name)
         return scope.bindings.get(name.value, [])
+
+
+def _given(binding: Binding) -> cst.BaseExpression | None:
+    """What a binding gives its name, also as one of several: `epoch, step = 0, 0`."""
+    node = binding.value
+    for at in binding.path or ():
+        if not isinstance(node, cst.Tuple | cst.List) or at >= len(node.elements):
+            return None
+        node = node.elements[at].value
+    return node if binding.path is not None else None
 
 
 def _lies_in(binding: Binding, loop: Loop) -> bool:
