@@ -509,4 +509,4 @@ def test_a_flush_loses_nothing_that_is_written() -> None:
     source += "        tf.summary.scalar('loss', x, step=step)\n    writer.flush()\n"
     (finding,) = findings("TFP603", source)
     assert finding.fix is not None
-    assert finding.fix.title == "Flush every 100 steps; may change when summaries reach the disk"
+    assert finding.fix.message == "Flush every 100 steps; may change when summaries reach the disk"
