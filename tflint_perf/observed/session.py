@@ -20,7 +20,7 @@ from tflint_perf.config.files import reason
 from tflint_perf.config.reading import Values
 from tflint_perf.config.resolve import Configs
 from tflint_perf.errors import SourceError
-from tflint_perf.measured.record import Line, Record, Spot
+from tflint_perf.measured.record import ENOUGH_STEPS, Line, Record, Spot
 from tflint_perf.observed.blocks import Blocks
 from tflint_perf.observed.formats import FOR_PROGRAMS, Format, render
 from tflint_perf.observed.process import NotWatchedError, watch
@@ -32,6 +32,7 @@ from tflint_perf.problems import ConfigError
 from tflint_perf.project.linting import Neighbours, lint_files
 from tflint_perf.project.roots import project_root
 from tflint_perf.report.style import Style, style_for
+from tflint_perf.report.summary import counted
 from tflint_perf.text.source import Source
 
 _FAILURE = 2
@@ -65,6 +66,8 @@ def run(asked: Asked) -> int:
     """
     step = _step(asked.step)
     refuse_what_is_missing("run", asked.python, FOR_FIGURES)
+    if 0 < asked.steps < ENOUGH_STEPS and not asked.quiet:
+        say(f"{counted(asked.steps, 'step')} are few to say what lines cost; {ENOUGH_STEPS} or more are enough")
     with _output_of(asked.output_file) as output:
         found, rules = findings(asked)
         request = Request(
