@@ -73,6 +73,14 @@ def test_what_stands_behind_the_program_is_its_own(tflint_perf: CommandLine, wat
     assert (request.steps, request.quiet) == (7, False)
 
 
+@pytest.mark.parametrize(("options", "said"), [(["--steps=20"], True), ([], False), (["--steps=0"], False)])
+def test_few_steps_are_said_to_be_few_before_they_are_run(
+    tflint_perf: CommandLine, watcher: Watcher, options: list[str], said: bool
+) -> None:
+    few = "20 steps are few to say what lines cost; 100 or more are enough"
+    assert (few in tflint_perf("run", *options, "train.py").err) == said
+
+
 def test_a_module_is_run_by_its_name(tflint_perf: CommandLine, watcher: Watcher) -> None:
     ran = tflint_perf("run", "-m", "train", "--epochs", "3")
     assert watcher.requests[0].program == ("-m", "train", "--epochs", "3")

@@ -67,7 +67,9 @@ def run(asked: Asked) -> int:
     step = _step(asked.step)
     refuse_what_is_missing("run", asked.python, FOR_FIGURES)
     if 0 < asked.steps < ENOUGH_STEPS and not asked.quiet:
-        say(f"{counted(asked.steps, 'step')} are few to say what lines cost; {ENOUGH_STEPS} or more are enough")
+        say(
+            f"{counted(asked.steps, 'step')} are few to say what lines cost; {ENOUGH_STEPS} or more are enough"
+        )
     with _output_of(asked.output_file) as output:
         found, rules = findings(asked)
         request = Request(
