@@ -329,6 +329,18 @@ SILENT = {
 }
 
 FLAGGED = {
+    "one of several arrays that a list makes of a replay batch": (
+        """
+        def replay():
+            rows = np.array(random.sample(memory, 64)).T
+            states, rewards = [np.vstack(rows[i, :]).astype(np.float32) for i in range(2)]
+            return rewards + model.predict(states)
+        for step in range(1000):
+            env.step(0)
+            replay()
+        """,
+        [5],
+    ),
     "slices of the size that the call is told": (
         """
         for start in range(0, len(images), size):

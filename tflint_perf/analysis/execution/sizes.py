@@ -241,6 +241,8 @@ class Sizes:
             return self.partial(value)
         if isinstance(value, cst.Tuple | cst.List) and path[0] < len(value.elements):
             return self.part(value.elements[path[0]].value, path[1:])
+        if isinstance(value, cst.ListComp | cst.GeneratorExp) and value.for_in.inner_for_in is None:
+            return self.part(value.elt, path[1:])
         if isinstance(value, cst.Call):
             if size_of_calls.is_of_environment(value):
                 return "sample" if path == (0,) else "scalar"
