@@ -78,6 +78,9 @@ class PythonInPipeline(Rule):
 
 def _message(model: Model, stage: PythonStage) -> str:
     shown = [f"`{op}`" for op in (stage.ops or ())[:_SHOWN]]
+    if "`tf.io.decode_image`" in shown and len(shown) > 1:
+        # Else its result has no shape, and `tf.image.resize` refuses it.
+        shown[shown.index("`tf.io.decode_image`")] += " with `expand_animations=False`"
     remedy = f"use {', '.join(shown)}" if shown else "TensorFlow's ops can do what it does"
     if stage.ops is None:
         remedy = "use it only where TensorFlow has no op, or do the work once, before training"

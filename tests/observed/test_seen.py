@@ -163,6 +163,14 @@ def test_traces_in_later_steps_are_found_by_their_cause(
     assert codes(seen(run, blocks)) == [(code, row)]
 
 
+def test_a_function_that_keras_makes_for_a_call_is_none_of_the_program(
+    tmp_path: Path, blocks: Blocks
+) -> None:
+    again = traced(CALL, CALL, {"first call": 1, "new function object": 57})
+    fits = line(CALL, 5e-3, event("keras", "Model.fit", 1, 5e-3))
+    assert codes(seen(record(tmp_path, fits, traces=(again,)), blocks)) == [("TFP105", CALL)]
+
+
 def test_in_few_steps_only_what_is_counted_is_seen_and_no_time_is_told(
     tmp_path: Path, blocks: Blocks
 ) -> None:

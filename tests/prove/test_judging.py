@@ -69,13 +69,13 @@ def test_what_prints_something_else_is_different() -> None:
 def test_what_fails_once_breaks() -> None:
     runs = [*trials(4, step=0.005, apart=SAME), trial(failure="ValueError: no")]
     found = judged(runs)
-    assert (found.status, found.why) == ("breaks", "ValueError: no")
+    assert (found.status, found.why) == ("breaks", "it breaks the program: ValueError: no")
 
 
 def test_another_exit_code_breaks() -> None:
     baseline = replace(BASELINE, reference=trial(ended="end"))
     found = judged(trials(apart=SAME, ended="end", code=3), baseline)
-    assert (found.status, found.why) == ("breaks", "ends with exit code 3 instead of 0")
+    assert (found.status, found.why) == ("breaks", "it breaks the program: exit code 3 instead of 0")
 
 
 def test_where_the_program_does_not_reproduce_itself_nothing_pays() -> None:

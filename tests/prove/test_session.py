@@ -19,6 +19,7 @@ from tflint_perf.problems import ConfigError
 from tflint_perf.prove import session
 from tflint_perf.prove.command import prove
 from tflint_perf.prove.progress import progress
+from tflint_perf.prove.telling import markdown
 
 pytest.importorskip("scipy")  # the statistics, which `make quick` does not install
 
@@ -88,6 +89,14 @@ def test_what_pays_is_kept_and_what_makes_no_difference_is_left_out(proving: Pro
     assert [fix["code"] for fix in found["together"]] == ["TFP406"]
     assert found["result"] == "proved"
     assert found["whole"]["times"]["stretch"]["effect"]["low"] > 2.5
+
+
+def test_why_a_fix_pays_is_said_where_that_is_not_its_time(proving: Proving) -> None:
+    found = document(proving(Watcher({COLLECTS: 3.0}), "--output-format=json"))
+    (fix,) = [fix for fix in found["fixes"] if fix["status"] == "pays"]
+    assert "traces" not in "\n".join(markdown(found))
+    fix["why"] = "5 traces instead of 60"
+    assert f"{fix['fix']}; 5 traces instead of 60" in "\n".join(markdown(found))
 
 
 def test_fixes_that_pay_are_proved_again_together(proving: Proving) -> None:

@@ -431,3 +431,9 @@ def test_has_no_fix() -> None:
 def test_says_it_once_where_two_pipelines_share_the_function() -> None:
     source = mapped("def f(x):\n    return x / 2") + "other = ds.map(g).repeat().batch(32)\n"
     assert len(rows(source)) == 1
+
+
+def test_an_image_gets_the_shape_that_the_next_op_needs() -> None:
+    reads = "image = cv2.imread(path.decode())\n    return cv2.resize(image, (224, 224))"
+    (finding,) = findings(CODE, PREAMBLE + mapped(f"def f(path):\n    {reads}"))
+    assert "use `tf.io.decode_image` with `expand_animations=False`, `tf.image.resize`" in finding.message

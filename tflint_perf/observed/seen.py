@@ -262,6 +262,10 @@ def _traces(watched: Watched) -> Iterator[_Found]:
             continue
         cause = max(traced.causes, key=lambda name: (name in _CAUSES, traced.causes[name]), default="")
         spot = _where_traced(watched, traced, cause)
+        if cause in _CAUSES[:1] and any(
+            line.spot == spot and runs_whole_call(line) for line in watched.record.lines
+        ):
+            continue  # a function that Keras makes for itself
         if cause in _CAUSES and spot is not None:
             said = traced_in_words((traced,), traced.in_steps, steps)
             cost = Cost(min(time, watched.step), said, grows=True)

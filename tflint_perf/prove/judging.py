@@ -84,8 +84,8 @@ def judge(
     """What runs of a version say, `after`, each with the run of the original next to it, `before`."""
     broken = next((trial for trial in after if _breaks(trial, baseline.reference)), None)
     if broken is not None:
-        why = broken.failure or f"ends with exit code {broken.code} instead of {baseline.reference.code}"
-        return Judged("breaks", why, len(after), output=broken.output)
+        why = broken.failure or f"exit code {broken.code} instead of {baseline.reference.code}"
+        return Judged("breaks", f"it breaks the program: {why}", len(after), output=broken.output)
     learned = sameness(
         [trial.apart for trial in after], baseline.control.apart, [trial.apart for trial in baseline.again]
     )

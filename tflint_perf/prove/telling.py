@@ -128,13 +128,20 @@ def _tables(document: Document) -> Iterator[tuple[str, tuple[str, ...], list[tup
         if so_far_of:
             yield "So far", _SO_FAR, so_far_of
         return
-    inside = [_row(alone.get(_key(fix), fix), fix["fix"]) for fix in document["together"]]
+    inside = [_row(known := alone.get(_key(fix), fix), _what_it_does(known)) for fix in document["together"]]
     outside = [_row(fix, fix["why"]) for fix in document["fixes"] if _key(fix) not in together]
     if inside:
         confirmed = document["result"] == "proved"
         yield ("Changed" if document["applied"] else "Pays" if confirmed else "Not confirmed"), _FIXES, inside
     if outside:
         yield "Left out", _LEFT_OUT, outside
+
+
+def _what_it_does(fix: Mapping[str, Any]) -> str:
+    """What a fix does, and why it pays where that is not its time: `Call `predict_on_batch`; 12 traces instead of 60`."""
+    why = str(fix.get("why", ""))
+    pays = fix.get("status") == "pays" and why and not why.startswith("faster")
+    return f"{fix['fix']}; {why}" if pays else str(fix["fix"])
 
 
 def so_far(fix: Mapping[str, Any]) -> str:
