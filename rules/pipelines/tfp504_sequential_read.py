@@ -161,13 +161,20 @@ def _doubt(model: Model, call: cst.Call, given: cst.BaseExpression | None) -> Do
     Where no `cycle_length` is given, TensorFlow chooses one, in parallel another than in one thread.
     """
     if given is None or argument(call, 1, "cycle_length") is None or "deterministic" in model.text:
-        return Doubt("the order of the elements")
+        return Doubt(_order(model, call))
     if model.statefulness.nature(given) != "stateless" or _shuffles(model, given):
         return Doubt("the elements, if they depend on what else is read")
     before = call.func.value if isinstance(call.func, cst.Attribute) else call
     return model.rewriting.doubt_of_mapping_ahead(given) or model.rewriting.doubt_of_reading_ahead(
         model.value(before), call
     )
+
+
+def _order(model: Model, call: cst.Call) -> str:
+    """What changes with the order of the elements."""
+    splits = sorted({stage.name for stage in model.successors.behind(call)} & {"skip", "take"})
+    split = f", and so what {' and '.join(f'`{name}`' for name in splits)} give" if splits else ""
+    return f"the order of the elements{split}{'s' if len(splits) == 1 else ''}"
 
 
 def _shuffles(model: Model, given: cst.BaseExpression) -> bool:
