@@ -1168,3 +1168,20 @@ def test_many_files_are_looked_through_in_several_processes(tmp_path: Path) -> N
     assert all(
         caller.per_step and caller.looped for caller in found[0][0][tmp_path / "step.py"]["train_step"]
     )
+
+
+@pytest.mark.slow
+def test_what_another_process_finds_a_file_to_say_is_kept(tmp_path: Path) -> None:
+    from tflint_perf.project.uses_in import UsesIn
+
+    (tmp_path / "step.py").write_text(dedent(STEP))
+    files = [tmp_path / f"program_{number}.py" for number in range(40)]
+    for file in files:
+        file.write_text("from step import train_step\ntrain_step(1)\n")
+    near = Neighbours(tmp_path, None)
+    # The last is this process's own; all others are another one's.
+    files[-1].write_text("import tensorflow as tf\n")
+    UsesIn(near.files, near.mentions, frozenset(), processes=2).prepare(
+        [file for other in files[:30] for file in (other, files[-1])]
+    )
+    assert tmp_path / "step.py" in near.files.known()

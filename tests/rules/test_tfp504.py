@@ -280,7 +280,10 @@ def test_the_fix_is_safe_where_the_elements_keep_their_order(source: str, safe: 
 
 
 def test_a_split_behind_the_files_depends_on_their_order() -> None:
-    source = PREAMBLE + "data = tf.data.TFRecordDataset(['a', 'b'])\ntest, train = data.take(100), data.skip(100)\n"
+    source = (
+        PREAMBLE
+        + "data = tf.data.TFRecordDataset(['a', 'b'])\ntest, train = data.take(100), data.skip(100)\n"
+    )
     (finding,) = findings(CODE, source + "for x in train:\n    learn(x)\nfor x in test:\n    check(x)\n")
     assert finding.fix is not None
     assert finding.fix.message.endswith(

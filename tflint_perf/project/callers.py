@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from tflint_perf.analysis.links.summary import Thing, Use
@@ -98,7 +99,6 @@ class _Search:
         self._packages = frozenset(file for file in project if file.name == "__init__.py")
         self._mentions = mentions
         self._read: set[Path] = set()
-        self._stems: dict[Path, bytes] = {}
         self._uses: dict[_Place, list[tuple[Path, Use]]] = {}
         self._known: dict[_Place, tuple[Caller, ...]] = {}
         # Who is given an object calls none that are its own business.
@@ -107,6 +107,8 @@ class _Search:
         self._uses_in = UsesIn(files, mentions, self._methods, processes)
         # The uses of what is given as parameters: the function, the parameter, its place, and the method, or "".
         self._of_parameters: list[tuple[_Place, str, int, str, Use]] = []
+        # The files that have some.
+        self._given_some: set[Path] = set()
         # Where functions are handed to others as arguments, by what they are.
         self._handed: dict[_Place, list[tuple[Path, Use]]] = {}
         self._followed: set[tuple[int, Path, Given]] = set()
@@ -114,6 +116,7 @@ class _Search:
     def look_for(self, wanted: Collection[_Place]) -> None:
         """Summarise the files that may call one of `wanted`: they say its name, and one of its file's."""
         homes: dict[bytes, set[bytes]] = {}
+        own: list[Path] = []
         everywhere = sorted({at for place in wanted for at in self._also_called_as(place)})
         for file, name in everywhere:
             owner, _, last = name.rpartition(".")
@@ -121,9 +124,10 @@ class _Search:
             said = last.rpartition(".")[2].partition(">")[0].encode()
             # A base class may call what is defined anew, and a file may hand its own functions to others.
             if (file, name) not in wanted or self._may_hand(file, said):
-                self._read_once(file)
+                own.append(file)
             words = words_for_callers(file, owner, self._packages)
             homes.setdefault(said, set()).update(words)
+        self._read_all(own)
         if homes:
             self._read_those_with(homes)
             self._read_those_given(homes)
@@ -145,52 +149,78 @@ class _Search:
             used = homes.keys() & self._mentions.used(file) if imported else ()
             if any(not imported.isdisjoint(homes[word]) for word in used):
                 left.append(file)
-        self._uses_in.prepare(left)
-        for file in left:
-            self._read_once(file)
+        self._read_all(left)
 
     def _read_those_given(self, homes: Mapping[bytes, Set[bytes]]) -> None:
         """Summarise the files that use a method's word on what may be given to them, and the ones that may do so: these
         import both, the file of the method and that which uses it. Also those that import one of these, whose objects may
         keep one that has the method: `trainer.agent.act(state)`."""
-        found = {
-            word: self._using(word, words) for word, words in homes.items() if word.decode() in self._methods
-        }
-        self._uses_in.prepare(
-            [*dict.fromkeys(file for _, using in found.values() for file in using if file not in self._read)]
+        found = [self._using(word, words) for word, words in homes.items() if word.decode() in self._methods]
+        self._read_all(file for _, using in found for file in using)
+        self._read_all(
+            other
+            for giving, using in found
+            for file in using
+            if file in self._given_some
+            for other in giving
+            if _stem(file) in self._mentions.imported(other)
         )
-        for giving, using in found.values():
-            for file in using:
-                self._read_once(file)
-                asks = any(place[0] == file for place, *_ in self._of_parameters)
-                for other in giving if asks else ():
-                    if self._stem(file) in self._mentions.imported(other):
-                        self._read_once(other)
+
+    def _read_all(self, files: Iterable[Path]) -> None:
+        """Read files once, several at a time."""
+        left = [file for file in dict.fromkeys(files) if file not in self._read]
+        self._uses_in.prepare(left)
+        for file in left:
+            self._read_once(file)
 
     def _using(self, word: bytes, words: Set[bytes]) -> tuple[list[Path], list[Path]]:
         """The files that may give an object with a method, and those that use its word on what is not their own."""
-        giving = [file for file in self._project if self._mentions.imported_of(file, words)]
+        giving = self._importing(words)
         known = frozenset().union(*map(self._mentions.imported, giving))
         keepers = frozenset().union(*(words_for_callers(file, "", self._packages) for file in giving))
         of_another = re.compile(rb"(?<!\bself)(?<!\bsuper\(\))\." + word + rb"\(")
-        gives = frozenset(giving)
+        may_use = {
+            *self._importing(keepers),
+            *(file for stem in known for file in self._by_stem.get(stem, ())),
+        }
         using = [
             file
-            for file in self._project
-            if word in self._mentions.used(file)
-            and file not in gives
-            and (self._stem(file) in known or self._mentions.imported_of(file, keepers))
-            and of_another.search(self._mentions.text(file))
+            for file in sorted(may_use.difference(giving), key=self._order.__getitem__)
+            if word in self._mentions.used(file) and of_another.search(self._mentions.text(file))
         ]
         return giving, using
 
-    def _stem(self, file: Path) -> bytes:
-        """The word by which others import a file; its name may be no text at all, which no import can name."""
-        known = self._stems.get(file)
-        if known is None:
-            stem = file.parent.name if file.name == "__init__.py" else file.stem
-            known = self._stems[file] = os.fsencode(stem)
-        return known
+    def _importing(self, words: Set[bytes]) -> list[Path]:
+        """The files of the project that may import something by one of some words, in their order."""
+        found = {file for word in words for file in self._by_import.get(word, ())}
+        # A notebook's cells are looked at only where one of the words is in it at all.
+        found.update(file for file in self._notebooks if self._mentions.imported_of(file, words))
+        return sorted(found, key=self._order.__getitem__)
+
+    @cached_property
+    def _order(self) -> dict[Path, int]:
+        return {file: at for at, file in enumerate(self._project)}
+
+    @cached_property
+    def _notebooks(self) -> list[Path]:
+        return [file for file in self._project if file.suffix == ".ipynb"]
+
+    @cached_property
+    def _by_import(self) -> dict[bytes, list[Path]]:
+        """The files that are no notebooks, by the words in their import statements."""
+        found: dict[bytes, list[Path]] = {}
+        for file in self._project:
+            for word in self._mentions.imported(file) if file.suffix != ".ipynb" else ():
+                found.setdefault(word, []).append(file)
+        return found
+
+    @cached_property
+    def _by_stem(self) -> dict[bytes, list[Path]]:
+        """The files by the word by which others import them."""
+        found: dict[bytes, list[Path]] = {}
+        for file in self._project:
+            found.setdefault(_stem(file), []).append(file)
+        return found
 
     def _follow_parameters(self) -> None:
         """Find what the methods are of what is given as parameters, by who gives it."""
@@ -240,6 +270,7 @@ class _Search:
         for use in self._uses_in.file(file):
             if (of := _OF_PARAMETER.fullmatch(use.path)) is not None:
                 self._of_parameters.append(((file, of[1]), of[2], int(of[3]), of[4] or "", use))
+                self._given_some.add(file)
                 continue
             own = _OWN_METHOD.fullmatch(use.path)
             found = self._files.follow(file, use.path) if own is None else None
@@ -412,3 +443,8 @@ def _are_taped(callers: Iterable[Caller]) -> bool:
     """Whether all calls that a step loop makes are parts of gradient steps."""
     taped = {caller.taped for caller in callers if caller.per_step}
     return taped == {True}
+
+
+def _stem(file: Path) -> bytes:
+    """The word by which others import a file; its name may be no text at all, which no import can name."""
+    return os.fsencode(file.parent.name if file.name == "__init__.py" else file.stem)

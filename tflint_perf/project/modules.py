@@ -6,7 +6,7 @@ run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -66,6 +66,18 @@ class Files:
         if known is None:
             known = self._summaries[file] = self._summarised(file)
         return known
+
+    def known(self) -> frozenset[Path]:
+        """The files of which it is known what they say."""
+        return frozenset(self._summaries)
+
+    def made_since(self, known: Set[Path]) -> dict[Path, Summary]:
+        """What files say that were not known then."""
+        return {file: summary for file, summary in self._summaries.items() if file not in known}
+
+    def adopt(self, summaries: Mapping[Path, Summary]) -> None:
+        """Take what another process has found files to say."""
+        self._summaries = {**summaries, **self._summaries}
 
     def whole_summary(self, file: Path) -> Summary:
         """What a file says, also one that speaks of no framework."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tflint_perf.analysis.links.summary import Use
+from tflint_perf.analysis.links.summary import Summary, Use
 from tflint_perf.errors import SourceError
 from tflint_perf.project.forks import spread
 from tflint_perf.project.linked import Linked
@@ -31,14 +31,19 @@ class UsesIn:
         """Look through files that will be asked about, in as many processes as it pays to start."""
         if self._processes < 2 or len(files) < _MANY:
             return
-        for found, heard in spread(self._look_through, files, self._processes):
+        for found, heard, summaries in spread(self._look_through, files, self._processes):
             self._known |= found
             self._files.around.hear(heard)
+            self._files.adopt(summaries)
 
-    def _look_through(self, files: Sequence[Path]) -> tuple[dict[Path, tuple[Use, ...]], set[str]]:
-        """What files do, and the names of all that had a say in that."""
+    def _look_through(
+        self, files: Sequence[Path]
+    ) -> tuple[dict[Path, tuple[Use, ...]], set[str], dict[Path, Summary]]:
+        """What files do, the names of all that had a say in that, and what others were found to say on the way."""
+        before = self._files.known()
         with self._files.around.hearing() as heard:
-            return {file: self._uses(file) for file in files}, heard
+            found = {file: self._uses(file) for file in files}
+        return found, heard, self._files.made_since(before)
 
     def file(self, file: Path) -> tuple[Use, ...]:
         """What a file does; nothing where it can't be read, or where the model fails on it."""
