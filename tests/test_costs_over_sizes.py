@@ -64,9 +64,7 @@ SAID: dict[str, dict[str, Any]] = {
     "0.90 to 9.7× the step time, from a large to a small model": sized(
         [(0.0097, 0.001), (0.04, 0.01), (0.45, 0.5)]
     ),
-    "2.0 to 3.0× the step time, from a small to a medium model": sized(
-        [(0.002, 0.001), (0.03, 0.01), (0.25, 0.1)]
-    ),
+    "2.0 to 3.0× the step time at 3 sizes of the model": sized([(0.002, 0.001), (0.03, 0.01), (0.25, 0.1)]),
     "+20 ms an epoch at 3 sizes of the data set": sized(
         [(0.021, 0.001), (0.12, 0.1), (1.02, 1.0)], of="data set", step="an epoch"
     ),

@@ -3,23 +3,189 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.compiled import Compiled
+from tflint_perf.analysis.execution.functional_models import FunctionalModels
+from tflint_perf.analysis.execution.given_models import GivenModels
 from tflint_perf.analysis.execution.loops import Loops
-from tflint_perf.analysis.execution.once import extent
-from tflint_perf.analysis.execution.seldom import Seldom
+from tflint_perf.analysis.execution.once import Seldom, extent
 from tflint_perf.analysis.execution.timed_calls import is_only_timed
+from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Loop
-from tflint_perf.analysis.python.syntax import mentions, names_read, names_written, target_names
+from tflint_perf.analysis.python.syntax import (
+    descendants,
+    has_stars,
+    last_name,
+    mentions,
+    names_read,
+    names_written,
+    target_names,
+)
 from tflint_perf.analysis.training.file_reads import FileReads
 from tflint_perf.analysis.training.sequences import made_of
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.values import Value
 
-from .called_models import CalledModels
 from .few_results import FewResults
+
+_MADE_UP = frozenset({"zeros", "ones", "random", "normal", "uniform", "rand", "randn", "Input"})
+
+
+class CalledModels:
+    """Answers which calls run models, and which only make them."""
+
+    needs = ("infer", "calls", "given_models", "functional_models")
+
+    def __init__(
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        given_models: GivenModels,
+        functional_models: FunctionalModels,
+    ) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._given_models = given_models
+        self._functional_models = functional_models
+        self._walk = infer.walk
+        self._compiled_models = CompiledModels(infer, calls)
+
+    def are_called_by(self, call: cst.Call) -> bool:
+        """Whether `call` runs an existing model or layer on tensors."""
+        called = call.func
+        if isinstance(called, cst.Attribute) and called.attr.value == "call":
+            called = called.value  # `model.call(x)`
+        if (
+            not isinstance(called, cst.Name | cst.Attribute | cst.Subscript)
+            or not call.args
+            or has_stars(call)
+        ):
+            return False
+        value = self._infer.value(called)
+        if self._infer.names.dotted(called) and not value.paths:
+            return False
+        if not value.known:
+            return self._given_models.has(called) and not self._compiled_models.has(called, value)
+        return (
+            value.kind in ("model", "layer")
+            and not has(value.name, "loads-compiled")
+            and not self._is_loaded(called)
+            and not self._compiled_models.has(called, value)
+        )
+
+    def _is_loaded(self, called: cst.BaseExpression) -> bool:
+        """Whether `called` was loaded from a saved model, in compiled form."""
+        found = self._infer.bindings_reaching(called) if isinstance(called, cst.Name) else None
+        return found is not None and any(
+            isinstance(binding.value, cst.Call)
+            and has(self._infer.names.qualified(binding.value.func), "loads-compiled")
+            for binding in found[1]
+        )
+
+    def are_built_by(self, call: cst.Call) -> bool:
+        """Whether `call` applies a layer to build a Keras model: on what stands for its input, or in a function that
+        makes that or the model itself."""
+        models, function = self._functional_models, self._calls.function_at(call)
+        return models.applies(call) or (function is not None and models.builds(function))
+
+    def is_of_network(self, call: cst.Call) -> bool:
+        """Whether `call` is part of another library's network: it runs a recurrent cell for each time step."""
+        function = self._calls.function_at(call)
+        return (
+            function is not None
+            and function.name == "forward"
+            and function.owner is not None
+            and bool(function.owner.node.bases)
+        )
+
+    def makes_variables(self, call: cst.Call) -> bool:
+        """Whether `call` runs a model on made-up numbers and drops the result, only to make its variables."""
+        match self._walk.parents.get(call):
+            case cst.Expr() | cst.Assign(targets=[cst.AssignTarget(target=cst.Name("_"))]):
+                return any(
+                    isinstance(part, cst.Call) and last_name(part.func) in _MADE_UP
+                    for part in descendants(call.args[0].value)
+                )
+        return False
+
+
+# Models whose own `call` is a `tf.function`: calling them in eager code runs a graph.
+
+
+# Parameters are followed through no more calls than this.
+_COMPILED_MODELS_DEEPEST = 3
+
+
+class CompiledModels:
+    """Answers which models are compiled themselves."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+
+    def has(self, called: cst.BaseExpression, value: Value) -> bool:
+        """Whether the class of `called` has a `call` that is a `tf.function`, or the object was given one: `net.call =
+        tf.function(…)`, or the model is a parameter for which somebody gives such a one."""
+        return (
+            any(map(self._is_compiled, value.alternatives))
+            or (self._is_of_any_class(value) and self._are_all_here)
+            or last_name(called) in self._given_call
+            or self._is_given(called, 0)
+        )
+
+    @staticmethod
+    def _is_of_any_class(value: Value) -> bool:
+        """Whether nothing is known of the class of a model, which is one by its name or by its use."""
+        return value.klass is None and not value.outside and not value.either and not value.name
+
+    @cached_property
+    def _are_all_here(self) -> bool:
+        """Whether all models that the file defines are compiled: one of unknown class is one of them, as far as it shows."""
+        classes = self._infer.classes
+        calls = [
+            klass.methods["call"]
+            for klass in self._walk.classes.values()
+            if "call" in klass.methods and classes.keras_kind(klass) == "model"
+        ]
+        return bool(calls) and all(self._infer.function_value(c).kind == "compiled" for c in calls)
+
+    def _is_compiled(self, value: Value) -> bool:
+        infer = self._infer
+        own = infer.classes.member(value, "call") if value.klass is not None else None
+        if own is None and value.outside:
+            own = infer.outside.member(value.outside, "call")
+        return own is not None and own.kind == "compiled"
+
+    @remembered
+    def _is_given(self, called: cst.BaseExpression, depth: int) -> bool:
+        """Whether `called` is a parameter, and callers, here or in other files, give a compiled model as that."""
+        found = self._infer.bindings_reaching(called) if isinstance(called, cst.Name) else None
+        function = found[0].function if found is not None else None
+        if found is None or function is None or depth > _COMPILED_MODELS_DEEPEST:
+            return False
+        names = [binding.name for binding in found[1] if binding.kind == "param"]
+        here = (given for name in names for given in self._calls.arguments(function, name))
+        there = (given.path for name in names for given in self._calls.given_outside(function, name))
+        return any(
+            self._is_compiled(self._infer.value(given)) or self._is_given(given, depth + 1) for given in here
+        ) or any(path and self._infer.outside.member(path, "call").kind == "compiled" for path in there)
+
+    @cached_property
+    def _given_call(self) -> frozenset[str]:
+        """The names of objects whose `call` is made a `tf.function`."""
+        return frozenset(
+            last_name(arg.value.value)
+            for given in self._walk.attribute_writes.get("call", ())
+            if isinstance(given, cst.Call) and self._infer.compiles(given.func)
+            for arg in given.args
+            if isinstance(arg.value, cst.Attribute)
+        )
 
 
 class ModelCalls:

@@ -24,9 +24,9 @@ from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .called_models import CalledModels
 from .compiled_forward import compile_prediction
 from .few_results import FewResults
+from .model_calls import CalledModels
 
 _ON_BATCH = {"predict": "predict_on_batch", "evaluate": "test_on_batch", "fit": "train_on_batch"}
 # How many of the first arguments may be given by position, and which keywords mean the same in both calls.

@@ -16,8 +16,8 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import Pipeline
 from tflint_perf.records import dataclass
 
-from .other_reads import OtherReads, is_reader
 from .plain_numpy import SLICES, PlainNumpy
+from .reads_without_op import OtherReads, is_reader
 
 # What makes of a dataset something to train on.
 _FOR_TRAINING = frozenset({"shuffle", "repeat", "batch", "padded_batch"})

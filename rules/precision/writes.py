@@ -116,9 +116,22 @@ class Writes:
         """Whether `node` runs on each step: per step, with no guard or other condition in front of it."""
         if not self._loops.is_per_step(node) or self._guards.guard_of(node) is not None:
             return False
-        if isinstance(node, cst.Call) and self._shows_each_item(node):
+        if isinstance(node, cst.Call) and (self._shows_each_item(node) or self._saves_another_model(node)):
             return False
         return not self._once.runs_seldom(node) and leads_to(node, self._on_each_step, self._each_step)
+
+    def _saves_another_model(self, call: cst.Call) -> bool:
+        """Whether each iteration saves a model that it has made: `model = make(); model.save(path)`."""
+        if not isinstance(call.func, cst.Attribute) or not isinstance(call.func.value, cst.Name):
+            return False
+        receiver, loop = call.func.value, self._loops.innermost_loop(call)
+        found = self._infer.bindings_reaching(receiver)
+        if loop is None or found is None or not found[1] or self._infer.value(receiver).kind != "model":
+            return False
+        return all(
+            binding.kind == "assign" and isinstance(binding.value, cst.Call) and binding.at.block.loop is loop
+            for binding in found[1]
+        )
 
     def _shows_each_item(self, call: cst.Call) -> bool:
         """Whether `call` writes a summary of each item of a loop, for a step around it: `image(f"digit {i}", …,

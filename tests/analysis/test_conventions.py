@@ -207,7 +207,7 @@ NOT_FOR_NAMES = {
     "rules/eager/compiling.py": "comments",
     "rules/pipelines/chains.py": "white space",
     "rules/pipelines/links.py": "white space",
-    "rules/pipelines/other_reads.py": "the text of a file",
+    "rules/pipelines/reads_without_op.py": "the text of a file",
     "rules/precision/doubles.py": "the text of a file",
     "rules/precision/precision.py": "the text of a file",
     "rules/precision/tfp605_double_precision.py": "comments",

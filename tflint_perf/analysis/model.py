@@ -35,15 +35,13 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.execution.iterations import Iterations
     from tflint_perf.analysis.execution.left_on import LeftOn
     from tflint_perf.analysis.execution.loops import Loops
-    from tflint_perf.analysis.execution.once import Once
+    from tflint_perf.analysis.execution.once import Once, Seldom
     from tflint_perf.analysis.execution.op_loops import OpLoops
     from tflint_perf.analysis.execution.python_numbers import Numbers
-    from tflint_perf.analysis.execution.seldom import Seldom
     from tflint_perf.analysis.execution.step_loop_paths import StepLoopPaths
     from tflint_perf.analysis.execution.steps import GradientSteps
     from tflint_perf.analysis.execution.symbolic import Symbolic
     from tflint_perf.analysis.execution.tapes import Tapes
-    from tflint_perf.analysis.pipelines.batch_loops import BatchLoops
     from tflint_perf.analysis.pipelines.batch_makers import BatchMakers
     from tflint_perf.analysis.pipelines.batching import Batching
     from tflint_perf.analysis.pipelines.dataset_parameters import DatasetParameters
@@ -53,9 +51,8 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.pipelines.exported_datasets import ExportedDatasets
     from tflint_perf.analysis.pipelines.graph_inputs import GraphInputs
     from tflint_perf.analysis.pipelines.growth import Growth
-    from tflint_perf.analysis.pipelines.host_batches import HostBatches
+    from tflint_perf.analysis.pipelines.host_batches import BatchLoops, HostBatches, MadeForFit
     from tflint_perf.analysis.pipelines.late_shuffles import LateShuffles
-    from tflint_perf.analysis.pipelines.made_for_fit import MadeForFit
     from tflint_perf.analysis.pipelines.parallelism import Parallelism
     from tflint_perf.analysis.pipelines.pipelines import Pipelines
     from tflint_perf.analysis.pipelines.rebuilt import Rebuilt
@@ -206,7 +203,7 @@ class Parts:
     # What a step loop reaches but runs once, or seldom.
     once: Once = part("execution.once.Once", "infer", "calls", "loops")
     # What it reaches but seldom runs, for whatever reason.
-    seldom: Seldom = part("execution.seldom.Seldom", "calls", "loops", "guards", "once")
+    seldom: Seldom = part("execution.once.Seldom", "calls", "loops", "guards", "once")
     # Loops that run a session, and what they add to its graph.
     sessions: Sessions = part("training.sessions.Sessions", "infer", "calls", "compiled", "loops", "once")
     # Which tensors the device made.
@@ -233,10 +230,10 @@ class Parts:
     )
     # Loops that take a batch on each of their steps.
     batch_loops: BatchLoops = part(
-        "pipelines.batch_loops.BatchLoops", "infer", "calls", "compiled", "loops", "guards", "file_reads"
+        "pipelines.host_batches.BatchLoops", "infer", "calls", "compiled", "loops", "guards", "file_reads"
     )
     # Batches that Python makes for `fit`.
-    made_for_fit: MadeForFit = part("pipelines.made_for_fit.MadeForFit", "infer", "calls", "batch_makers")
+    made_for_fit: MadeForFit = part("pipelines.host_batches.MadeForFit", "infer", "calls", "batch_makers")
     # Batches that Python makes on the host.
     host_batches: HostBatches = part(
         "pipelines.host_batches.HostBatches",

@@ -128,8 +128,11 @@ def _by_size(
     (low, at_low), (high, at_high) = min(figures), max(figures)
     if high <= _ONE * low:
         return f"{around.format(_range([value for value, _ in sorted(figures)], say))} {_at_sizes(record)}"
-    of = record["sizes"][0]["of"]
-    return f"{around.format(_from_to(say(low), say(high)))}, from a {at_low} to a {at_high} {of}"
+    said, of = around.format(_from_to(say(low), say(high))), record["sizes"][0]["of"]
+    if {at_low, at_high} != {figures[0][1], figures[-1][1]}:
+        # It goes with something else than the size.
+        return f"{said} {_at_sizes(record)}"
+    return f"{said}, from a {at_low} to a {at_high} {of}"
 
 
 def _range(values: Sequence[float], say: Callable[[float], str]) -> str:

@@ -7,28 +7,36 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from tflint_perf.analysis.conventions import names_experience
+from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.each_step import EachStep
 from tflint_perf.analysis.execution.filled_lists import is_filled_within
-from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.guards import Guards
+from tflint_perf.analysis.execution.loops import Loops, fitted
 from tflint_perf.analysis.execution.sizes import has_environment
 from tflint_perf.analysis.execution.steady_conditions import Usual
-from tflint_perf.analysis.pipelines.batch_loops import BatchLoops
+from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.pipelines.batch_makers import BatchMakers
 from tflint_perf.analysis.pipelines.element_uses import ElementUses
-from tflint_perf.analysis.pipelines.made_for_fit import MadeForFit
+from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
     descendants,
     descendants_here,
     dotted_name,
+    is_name,
+    keyword_argument,
     mentions,
     target_names,
 )
 from tflint_perf.analysis.training.feeds import Feeds
+from tflint_perf.analysis.training.file_reads import FileReads
 from tflint_perf.analysis.training.train_calls import TrainCalls
 from tflint_perf.analysis.values.caller import Batch
+from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import sources
+from tflint_perf.analysis.values.keras_flows import Makers
+from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.records import dataclass
 
 
@@ -147,3 +155,105 @@ class HostBatches:
             how = self._batch_makers.sources.of(each)
             if how is not None and not names_experience(dotted_name(each)):
                 yield HostBatch(each, how)
+
+
+class BatchLoops:
+    """Answers which loops are such."""
+
+    def __init__(
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        compiled: Compiled,
+        loops: Loops,
+        guards: Guards,
+        file_reads: FileReads,
+    ) -> None:
+        self._walk = infer.walk
+        self._calls = calls
+        self._compiled = compiled
+        self._loops = loops
+        self._guards = guards
+        self._file_reads = file_reads
+
+    def takes_batches(self, loop: Loop) -> bool:
+        """Whether each iteration of `loop`, in eager code, is a step that trains or validates."""
+        return (
+            self._loops.kind(loop) == "step"
+            and self._compiled.is_eager(loop.node)
+            and (self._file_reads.is_trained_in(loop) or self._validates(loop))
+        )
+
+    def _validates(self, loop: Loop) -> bool:
+        """Whether `loop` iterates over other batches in each epoch of a training, here or in a function for that."""
+        places: list[cst.CSTNode] = [loop.node]
+        if loop.parent is None and loop.function is not None:
+            places = [*self._calls.sites(loop.function)]
+        return not loop.yields and any(map(self._runs_each_epoch, places))
+
+    def _runs_each_epoch(self, node: cst.CSTNode) -> bool:
+        """Whether each epoch of a training runs `node`."""
+        epoch = self._loops.innermost_loop(node)
+        return (
+            epoch is not None
+            and self._loops.kind(epoch) == "epoch"
+            and self._file_reads.is_trained_in(epoch)
+            and self._guards.guard_of(node) is None
+            and all(map(self._file_reads.usually, conditions(self._walk, node, epoch.node, exits=False)))
+        )
+
+
+class MadeForFit:
+    """Finds such batches, and who makes them."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, batch_makers: BatchMakers) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+        self._sources = batch_makers.sources
+        self._makers = Makers(infer, calls)
+
+    def all(self) -> Iterator[tuple[cst.BaseExpression, Batch]]:
+        """What each `fit` is given to train on, and the generators of images behind that; each once."""
+        fits = [call for name in FITS for call in self._walk.calls.get(name, ()) if self._trains(call)]
+        seen: set[cst.CSTNode] = set()
+        for call in fits:
+            given = fitted(call)
+            how = self._sources.of(given) if given is not None else None
+            if given is not None and how is not None and (made := self._made_at(given)) not in seen:
+                seen.add(made)
+                yield given, how
+        if self._sources.has_flows():
+            for maker in dict.fromkeys([*self._behind(fits), *self._for_others()]):
+                yield maker.func, "augmented"
+
+    def _trains(self, call: cst.Call) -> bool:
+        """Whether `call` is a `fit` of Keras that waits for Python to make batches: not one for which several processes
+        do that at a time."""
+        workers = self._infer.integers.only(keyword_argument(call, "workers"))
+        asked = keyword_argument(call, "workers") is not None and workers not in (0, 1)
+        if asked and is_name(keyword_argument(call, "use_multiprocessing"), "True"):
+            return False
+        return isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).kind in (
+            "model",
+            "unknown",
+        )
+
+    def _made_at(self, given: cst.BaseExpression) -> cst.CSTNode:
+        """Where `given`, the argument of a `fit`, is made, as far as one name shows."""
+        found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
+        made = found[1][0].value if found is not None and len(found[1]) == 1 else None
+        return made if made is not None else given
+
+    def _behind(self, fits: list[cst.Call]) -> Iterator[cst.Call]:
+        for call in fits:
+            for given in (fitted(call), keyword_argument(call, "validation_data")):
+                if given is not None:
+                    yield from self._makers.of(given)
+
+    def _for_others(self) -> Iterator[cst.Call]:
+        """The generators of images that functions give to other files, which train on them."""
+        for function in self._walk.functions.values():
+            makers = list(self._makers.given_by(function)) if name_outside(function) else []
+            if makers and any(caller.fed for caller in self._calls.callers_outside(function)):
+                yield from makers

@@ -10,8 +10,8 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import library
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.once import Seldom
 from tflint_perf.analysis.execution.op_loops import is_read
-from tflint_perf.analysis.execution.seldom import Seldom
 from tflint_perf.analysis.execution.steps import GradientSteps
 from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.python.flow import loops_around, runs_beside

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from tflint_perf.rules.pipelines.other_reads import OtherReads, is_reader
+from tflint_perf.rules.pipelines.reads_without_op import OtherReads, is_reader
 
 from tests.analysis.support import function, model_of
 
