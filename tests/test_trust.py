@@ -216,19 +216,29 @@ def test_what_makes_no_run_fail_is_refused(tflint_perf: CommandLine, text: str) 
     assert ran.err.startswith(f"tflint-perf: Invalid value for '--fail-on': {text!r} is none of 'error', ")
 
 
-def test_the_finding_of_a_refuted_rule_is_no_warning(
-    tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("record", "severity"),
+    [
+        (REFUTED, "info"),
+        (result(value=1.13), "info"),
+        (result(value=1.3), "warning"),
+        (result(value=1.13, metric="host memory"), "warning"),
+        (result(value=1.13, kind="growth"), "warning"),
+    ],
+)
+def test_the_finding_of_a_rule_that_is_refuted_or_costs_little_is_no_warning(
+    tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch, record: dict[str, Any], severity: str
 ) -> None:
-    monkeypatch.setattr(cost, "all_evidence", lambda **_: {"TFP406": on_record(REFUTED)})
+    monkeypatch.setattr(cost, "all_evidence", lambda **_: {"TFP406": on_record(record)})
     monkeypatch.setattr(cost, "cost_on_record", cost.cost_on_record.__wrapped__)
     tflint_perf.write("slow.py", SLOW)
     severities = {
         found["code"]: found["severity"]
         for found in json.loads(tflint_perf("--select=TFP101,TFP406", "--output-format=json").out)
     }
-    assert severities == {"TFP101": "warning", "TFP406": "info"}
+    assert severities == {"TFP101": "warning", "TFP406": severity}
     assert tflint_perf("--select=TFP406").code == 1
-    assert tflint_perf("--select=TFP406", "--fail-on=warning").code == 0
+    assert tflint_perf("--select=TFP406", "--fail-on=warning").code == (severity == "warning")
 
 
 SAID = "step time 17.2× (16.3 to 18.1) on CPU (synthetic), confirmed by the rule's experiment on 2030-01-02"

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # What tells how many times as long a step takes: these figures can be compared with each other.
 _OF_TIME = ("step time", "time per sample")
+# A step that takes less than this many times as long is seldom worth a change of a program.
+_LITTLE = 1.25
 _DIGITS = 3
 
 
@@ -73,12 +75,18 @@ def factor(finding: Finding) -> float | None:
 
 
 def is_little(finding: Finding) -> bool:
-    """Whether it costs this program little by a run of it, or else next to nothing wherever its rule was measured."""
+    """Whether it costs this program little by a run of it, or else little wherever its rule was measured."""
     own = finding.own_cost
     if own is not None:
         return own.status != "confirmed"
     said = costs_said(finding.code, finding.message)
-    return bool(said) and all(cost.verdict == "refuted" for cost in said)
+    return bool(said) and all(cost.verdict == "refuted" or _is_short(cost) for cost in said)
+
+
+def _is_short(cost: Cost) -> bool:
+    """Whether it is time that is hardly noticed, at each size that was measured."""
+    largest = max([cost.value, *(size.times for size in cost.sizes)])
+    return cost.metric in _OF_TIME and cost.kind == "ratio" and largest < _LITTLE
 
 
 def are_said(entries: Iterable[Entry]) -> bool:
