@@ -97,6 +97,8 @@ def test_a_finding_of_every_rule_is_told_with_what_it_rests_on(tflint_perf: Comm
     assert (ran.code, ran.err) == (0, "")
     words = " ".join(ran.out.split())
     assert f"found: {found['message']}" in words
+    assert found["fix"] is None or f" fix: {found['fix']['message']} (" in words
+    assert found["fix"] is not None or found["note"] is None or found["note"] in words
     assert "It rests on this:" in ran.out
     asked = [line for line in ran.out.splitlines() if line.lstrip().startswith("- ")]
     assert asked

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tflint_perf.config.settings import Settings
+from tflint_perf.finding import Finding
 from tflint_perf.report import Entry, printable
 from tflint_perf.report.json import as_object as finding_object
 from tflint_perf.report.style import Style
@@ -31,6 +32,7 @@ def text(answer: Answer, style: Style) -> Iterator[str]:
     yield bar
     for finding in answer.findings:
         yield from _wrapped(f"{style.strong('found')}: {finding.message}", "  ")
+        yield from _fix(finding, style)
     if not answer.findings:
         yield f"{style.strong('found')}: nothing"
     for note in answer.notes:
@@ -48,6 +50,16 @@ def text(answer: Answer, style: Style) -> Iterator[str]:
     yield from _places("It asked about", answer.looked_at, place.cell)
     if not answer.findings and answer.looked_at != answer.elsewhere:
         yield from _places("It has findings at", answer.elsewhere, place.cell)
+
+
+def _fix(finding: Finding, style: Style) -> Iterator[str]:
+    """The fix of a finding and how far it may be trusted, or why there is none."""
+    if finding.fix is not None:
+        level = "bold" if finding.fix.bold else "safe" if finding.fix.safe else "unsafe"
+        said = f"{style.strong('fix')}: {finding.fix.message} ({level})"
+        yield from _wrapped(said, "  ")
+    if finding.remark is not None:
+        yield from _wrapped(f"{style.strong('note')}: {finding.remark}", "  ")
 
 
 def _places(what: str, spots: Iterable[Spot], cell: int | None) -> Iterator[str]:
