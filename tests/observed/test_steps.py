@@ -201,17 +201,27 @@ def test_a_session(tmp_path: Path) -> None:
     assert record.growth["graph ops"].grows
 
 
-def test_gradients_without_an_optimizer(tmp_path: Path) -> None:
+def test_gradients_without_an_optimizer_and_summaries(tmp_path: Path) -> None:
     program = HEAD + (
+        "writer = tf.summary.create_file_writer('logs')\n"
         "for number in range(90):\n"
         "    with tf.GradientTape() as tape:\n"
         "        loss = tf.reduce_mean(model(x[:16]) ** 2)\n"
         "    for g, v in zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables):\n"
         "        v.assign_sub(0.01 * g)\n"
+        "    with writer.as_default(step=number):\n"
+        "        tf.summary.write('loss', loss)\n"
+        "    writer.flush()\n"
     )  # fmt: skip
     record = _run(tmp_path, program).record
     assert record.steps.kind == "gradient"
     assert _loop(tmp_path, record) == "for number in range(90):"
+    written = _events(record, tmp_path, "summary")
+    assert {line: [event.what for event in events] for line, events in written.items()} == {
+        "with writer.as_default(step=number):": ["FlushSummaryWriter"],  # as it ends
+        "tf.summary.write('loss', loss)": ["WriteSummary"],
+        "writer.flush()": ["FlushSummaryWriter"],
+    }
 
 
 def test_an_exception_in_step_fifty_is_the_programs_own(tmp_path: Path) -> None:

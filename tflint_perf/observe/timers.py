@@ -175,7 +175,7 @@ def _kind_of(name: str) -> tuple[str, str]:
     """The kind of event that an eager op is, and the part that its time goes to."""
     if name.startswith("IteratorGetNext"):
         return "input", "input"
-    if (name.startswith("Write") and name.endswith(("Summary", "SummaryV2"))) or name == "WriteSummary":
+    if (name.startswith("Write") and name.endswith(("Summary", "SummaryV2"))) or name == "FlushSummaryWriter":
         return "summary", "files"
     if name in _CHECKPOINTS:
         return "checkpoint", "files"
