@@ -54,7 +54,7 @@ class EagerInferenceStep(Rule):
 
     Compiled code, the forward pass of a gradient step and what runs beside it for its tensors, calls that run once,
     once an epoch or under a guard, loops over a few inputs or over the parts of a model, loops that
-    show each result to a person (`plt.show()`), a loop over data that a program which
+    show each result to a person (`plt.show()`) or draw a figure of it, a loop over data that a program which
     trains goes through once (the test set, behind the last epoch), calls that are
     timed and whose results nobody reads, models whose own code can't
     be traced, and what is a `tf.function` in a program that runs all of them eagerly (TFP104 names the cause). The fix is refused, and the finding says why, where

@@ -51,6 +51,18 @@ KINDS = {
         "import cv2\nfor x in images:\n  cv2.imshow('x', model(x))\n  cv2.waitKey(0)",
         ["none"],
     ),
+    "one that draws a part of a figure for each result": (
+        "import matplotlib.pyplot as plt\nfor n in range(count):\n  plt.subplot(count, 1, n + 1)\n  plt.plot(model(x)[n])",
+        ["none"],
+    ),
+    "one that keeps a figure of each result": (
+        "for x in images:\n  fig = draw(model(x))\n  fig.savefig(name(x))",
+        ["none"],
+    ),
+    "one that draws a line for each result": (
+        "import matplotlib.pyplot as plt\nfor x in images:\n  plt.plot(model(x))",
+        ["step"],
+    ),
     "one that shows what a camera sees": (
         "import cv2\nwhile True:\n  cv2.imshow('x', model(x))\n  cv2.waitKey(1)",
         ["step"],

@@ -8,7 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.conventions import names_a_batch_size, names_a_session
 from tflint_perf.analysis.execution.batches import Batches
 from tflint_perf.analysis.execution.compiled import Compiled
@@ -129,18 +129,27 @@ class Loops:
 
     def _shows_person(self, loop: Loop) -> bool:
         """Whether `loop` does no more than show results to a person, one by one, who takes longer to look at each than any step:
-        `plt.show()`, or `cv2.waitKey(0)`, under no condition."""
+        `plt.show()`, or `cv2.waitKey(0)`, under no condition; or than draw a figure of each, which takes longer, too."""
         if any(map(is_of_environment, loop.calls)) or self._epochs.learns(loop):
             return False
         return any(
-            has(self._infer.names.qualified(call.func), "waits-for-person")
-            and self._waits_long(call)
+            (self._draws_figure(call) or self._waits_long(call))
             and not any(conditions(self._walk, call, loop.node, exits=False))
             for call in loop.calls
         )
 
+    def _draws_figure(self, call: cst.Call) -> bool:
+        """Whether `call` makes a figure, axes or a file of them: `plt.subplot(…)`, `fig.savefig(…)`."""
+        if has(self._infer.names.qualified(call.func), "draws-figure"):
+            return True
+        return isinstance(call.func, cst.Attribute) and call.func.attr.value in methods(
+            "Figure", "draws-figure"
+        )
+
     def _waits_long(self, call: cst.Call) -> bool:
-        """Whether `call` waits for more than a moment; a time of 0 is no limit."""
+        """Whether `call` waits for a person for more than a moment; a time of 0 is no limit."""
+        if not has(self._infer.names.qualified(call.func), "waits-for-person"):
+            return False
         given = argument(call, 0, "delay")
         time = self._infer.integers.only(given) if given is not None else 0
         return time == 0 or (time is not None and time >= _LONG)
