@@ -594,6 +594,25 @@ def test_what_the_caller_asks_before_it_calls_counts(project: Path, call: str, f
     assert lint(paths, frozenset({"TFP603"})).get("agent.py", []) == found
 
 
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [("model = make()\nmodel.load_weights('best.h5')\n", []), ("model = make()\n", ["TFP302"])],
+)
+def test_what_a_program_calls_that_applies_a_trained_model_is_no_step_of_training(
+    project: Path, before: str, found: list[str]
+) -> None:
+    shown = (
+        "import tensorflow as tf\ndef show(model, x):\n    y = tf.nn.relu(model(x))\n    print(y.numpy())\n"
+    )
+    head = "import tensorflow as tf\nfrom shown import show\nfrom models import make\n"
+    models = (
+        "import tensorflow as tf\ndef make():\n    return tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+    )
+    loop = "for x in tf.data.Dataset.from_tensor_slices(images).batch(8):\n    show(model, x)\n"
+    paths = write(project, shown=shown, models=models, apply=head + before + loop)
+    assert lint(paths, frozenset({"TFP302"})).get("shown.py", []) == found
+
+
 def test_what_another_file_computes_under_the_tape_is_part_of_one_step(project: Path) -> None:
     net = """
         import tensorflow as tf

@@ -11,7 +11,7 @@ from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants, names_read
 from tflint_perf.analysis.rewriting.tracing import Tracing
 from tflint_perf.analysis.training.parts_of_steps import PartsOfSteps
-from tflint_perf.analysis.training.single_passes import SinglePasses
+from tflint_perf.analysis.training.single_passes import Passes, SinglePasses
 from tflint_perf.analysis.training.train_calls import TrainCalls
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
@@ -78,7 +78,9 @@ class ForwardPasses:
 
     def _is_in_single_pass(self, found: ForwardPass) -> bool:
         """Whether the pass runs over data once, or makes a text once, so that each of its lengths would be traced."""
-        return self._single_passes.hold(found.calls[0], counted=self.grows(found))
+        return self._single_passes.hold(
+            found.calls[0], Passes(counted=self.grows(found), of_results=False)
+        )
 
     def _passes(self, calls: list[cst.Call]) -> list[list[cst.Call]]:
         """The calls of one place, together those of one statement, or of which one, a layer's, takes what the other

@@ -7,6 +7,7 @@ from textwrap import dedent
 import pytest
 
 from tests.analysis.support import here, model_of
+from tflint_perf.analysis.training.single_passes import Passes
 
 TRAINING = """
 @tf.function
@@ -165,9 +166,49 @@ def test_what_repeats_or_trains_is_none(program: str) -> None:
 
 def test_loops_that_count_may_be_left_out() -> None:
     model = model_of(source(PASSES["counted"]))
-    assert not model.single_passes.hold(here(model), counted=False)
+    assert not model.single_passes.hold(here(model), Passes(counted=False))
 
 
 def test_a_program_that_does_not_train_has_none() -> None:
     model = model_of(PREAMBLE + "for x, y in batches:\n    here(model(x))\n")
+    assert not model.single_passes.hold(here(model))
+
+
+LOOP = "for x, y in batches:\n    here(model(x))\n"
+
+
+@pytest.mark.parametrize(
+    "restored",
+    [
+        "model.load_weights(path)\n",
+        "model = tf.keras.models.load_model(path)\n",
+        "tf.train.Checkpoint(model=model).restore(tf.train.latest_checkpoint(path))\n",
+        "model = Translator.load_model(path)\n",
+        "model = tf.saved_model.load(path)\n",
+    ],
+)
+def test_all_that_a_program_does_which_applies_what_was_trained_before_is_a_pass(restored: str) -> None:
+    model = model_of(PREAMBLE + restored + LOOP)
+    assert model.single_passes.hold(here(model))
+    assert not model.single_passes.hold(here(model), Passes(of_results=False))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        TRAINING + "train()\nfor round in range(9):\n    rest()\n",  # what was restored is trained on
+        "trainer.train(model)\n",  # by who knows what
+        "def train(x):\n    model.fit(x)\ntrain(1)\n",
+    ],
+)
+def test_a_program_that_trains_what_it_restores_has_other_steps(other: str) -> None:
+    model = model_of(PREAMBLE + "model.load_weights(path)\n" + other)
+    assert not model.programs.applies_only()
+
+
+def test_a_module_of_functions_is_no_program_that_applies_a_model() -> None:
+    model = model_of(
+        PREAMBLE
+        + "def predict():\n    model.load_weights(path)\n    for x, y in batches:\n        here(model(x))\n"
+    )
     assert not model.single_passes.hold(here(model))

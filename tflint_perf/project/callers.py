@@ -368,14 +368,14 @@ class _Search:
         outside_loops = use.loop == "none" and not use.in_loop
         # A loop that makes no step of it is part of what calls the function around.
         within = use.loop == "none" and not (acts and use.in_loop)
+        judged = use.learned_from and outside_loops and alone
+        makes_loop = acts and use.in_loop and use.loop == "none"
+        above_per_step = [caller for caller in above if caller.per_step] if within else []
         return Caller(
             use.how,
             state,
-            use.per_step
             # A gradient step that nobody is known to call is judged by itself.
-            or (use.learned_from and outside_loops and alone)
-            or (acts and use.in_loop and use.loop == "none")
-            or (within and any(caller.per_step for caller in above)),
+            use.per_step or judged or makes_loop or bool(above_per_step),
             # What hands a function to something need not run it.
             use.how != "other"
             and outside_loops
@@ -387,6 +387,9 @@ class _Search:
             passed=use.passed,
             files=use.files,
             applied=use.applied,
+            passing=use.passing
+            if use.per_step or judged or makes_loop
+            else bool(above_per_step) and all(caller.passing for caller in above_per_step),
             fed=use.fed,
             trains=use.trains or (within and any(caller.trains for caller in above)),
             guarded=use.guarded or (outside_loops and _are_guarded(above)),

@@ -118,7 +118,7 @@ Files and other libraries
 - `opens-files`: gives a file. `reads-elsewhere`: reads, or looks up, what no op does.
 - `has-no-file`: computes, and has no file to read in. `reads-records`: a dataset of what stands in files.
 - `lists-files`, `walks-files`, `matches-files`, `lists-devices`: lists of those.
-- `loads-model`, `loads-objects`, `loads-compiled`: what was saved of a model, an object, or a compiled function.
+- `restores`: reads what a model learned before. `loads-model`, `loads-objects`, `loads-compiled`: what was saved of a model, an object, or a compiled function.
 - `checkpoints`: keeps what it is given, and runs nothing of it. `whole-model`: makes a model with its weights.
 - `keras-utility`: looks at a model and keeps nothing of it. `takes-model`: takes a model of Keras first, and nothing else there.
 - `reads-variable`: Keras's own way to copy a variable to the host.

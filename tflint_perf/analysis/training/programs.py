@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.apis.facts import has, last_names
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steps import GradientStep, GradientSteps
 from tflint_perf.analysis.python.names import canonical
@@ -97,6 +97,20 @@ class Programs:
             step.function is not None and (calls.sites(step.function) or calls.callers_outside(step.function))
             for step in self._steps.all()
         )
+
+    @remembered
+    def applies_only(self) -> bool:
+        """Whether running the file restores a model that was trained before, and trains none."""
+        if not any(map(self._may_start, self._walk.module_calls)) or self.trains_somewhere():
+            return False
+        calls = [*self._walk.module_calls, *(call for f in self._reached() for call in f.calls)]
+        return any(map(self._restores, calls)) and not any(map(self._train_calls.may_train, calls))
+
+    def _restores(self, call: cst.Call) -> bool:
+        """Whether `call` reads what was learned; a class of the project that can do so has a method of that name."""
+        if callee_name(call) in last_names("restores"):
+            return True
+        return has(self._infer.names.qualified(call.func), "loads-objects")
 
     def _is_trained_with(self, step: GradientStep, reached: set[Function]) -> bool:
         """Whether running the file trains by the gradient step `step`, rather than only tries out a model below its

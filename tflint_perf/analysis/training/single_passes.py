@@ -1,7 +1,8 @@
 """Single passes: loops of steps that train nothing, and that a program goes through once for each model that it trains.
 
-Over a test set behind the last epoch, over a few results that are plotted, over the candidates for first weights. What a step of
-such a loop costs is paid as often as the loop is long, where a step of training is paid for in each epoch.
+Over a test set behind the last epoch, over a few results that are plotted, over the candidates for first weights; or over what a
+program is given that applies a model which was trained before. What a step of such a loop costs is paid as often as the loop is
+long, where a step of training is paid for in each epoch.
 """
 
 from __future__ import annotations
@@ -23,6 +24,22 @@ from tflint_perf.analysis.training.programs import Programs
 from tflint_perf.analysis.training.train_calls import TrainCalls
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """Which loops may be single passes.
+
+    `counted` ones count: they may have as many small steps as they like, to make one result word by word, or out of noise. Those
+    `of_results` are all that a program does which applies a model that was trained before.
+    """
+
+    counted: bool = True
+    of_results: bool = True
+
+
+_ALL = Passes()
 
 
 class SinglePasses:
@@ -43,41 +60,45 @@ class SinglePasses:
         self._steps = steps
         self._programs = programs
         self._train_calls = train_calls
-        # By whether loops that count may be passes, too.
-        self._run_again: dict[bool, dict[cst.CSTNode, bool]] = {True: {}, False: {}}
+        self._run_again: dict[Passes, dict[cst.CSTNode, bool]] = {}
         self._called_again: dict[Function, bool] = {}
         self._training: dict[Function, bool] = {}
         self._doing_more: dict[Function, bool] = {}
         self._training_epochs: dict[Function, bool] = {}
 
-    def hold(self, node: cst.CSTNode, *, counted: bool = True) -> bool:
-        """Whether only single passes over data, which train nothing, run `node` per step.
+    def hold(self, node: cst.CSTNode, allowed: Passes = _ALL) -> bool:
+        """Whether only single passes over data, which train nothing and are `allowed`, run `node` per step."""
+        known = self._run_again.setdefault(allowed, {})
+        return self._loops.is_per_step(node) and not leads_to(
+            node, known, partial(self._is_run_again, allowed=allowed)
+        )
 
-        `counted` says whether loops that count may be such passes, too: they may have as many small steps as they like, to make one
-        result word by word, or out of noise.
-        """
-        ask = partial(self._is_run_again, counted=counted)
-        return self._loops.is_per_step(node) and not leads_to(node, self._run_again[counted], ask)
-
-    def _is_run_again(self, node: cst.CSTNode, *, counted: bool) -> bool | list[cst.Call]:
+    def _is_run_again(self, node: cst.CSTNode, *, allowed: Passes) -> bool | list[cst.Call]:
         """Whether a step loop that is no single pass runs `node`, or else the calls of its function that step loops make."""
         loop = self._loops.step_loop(node)
         if loop is not None and not loop.yields:
-            return (not counted and self._loops.counts(loop)) or not self._is_pass(loop)
+            return (not allowed.counted and self._loops.counts(loop)) or not self._is_pass(loop, allowed)
         function = self._calls.function_at(node)
         if function is None or function.yields or self._loops.is_batch_callback(function):
             return True
-        if any(caller.per_step for caller in self._calls.callers_outside(function)):
+        outside = [caller for caller in self._calls.callers_outside(function) if caller.per_step]
+        if not all(caller.passing and allowed == _ALL for caller in outside):
             return True
         # What gives a loop its batches is called by none.
-        return [site for site in self._calls.sites(function) if self._loops.is_per_step(site)] or True
+        return [site for site in self._calls.sites(function) if self._loops.is_per_step(site)] or not outside
+
+    def _is_pass(self, loop: Loop, allowed: Passes) -> bool:
+        if not self._only_looks(loop):
+            return False
+        return (allowed.of_results and self._programs.applies_only()) or self._is_beside(loop)
 
     @remembered
-    def _is_pass(self, loop: Loop) -> bool:
-        return self._only_looks(loop) and self._is_beside_training(extent(self._walk, loop), loop)
+    def _is_beside(self, loop: Loop) -> bool:
+        return self._is_beside_training(extent(self._walk, loop), loop)
 
     # What a loop does
 
+    @remembered
     def _only_looks(self, loop: Loop) -> bool:
         """Whether `loop` comes to an end, and neither trains nor acts in an environment."""
         if isinstance(loop.node, cst.While) and is_name(loop.node.test, "True"):
