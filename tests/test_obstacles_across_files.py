@@ -157,3 +157,27 @@ def test_the_fix_is_refused_for(model: str, loss: str, note: str, project: Path)
 @pytest.mark.parametrize(("model", "loss"), MADE.values(), ids=MADE)
 def test_the_fix_is_made_where(model: str, loss: str, project: Path) -> None:
     assert found(project, model, loss).fix is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "note"),
+    [
+        (
+            "return noise() * x",
+            "no fix: `np.random.normal` runs on the host, in `noise` of tools.py (line 9)",
+        ),
+        ("return self.dense(x)", None),
+    ],
+)
+def test_what_a_model_runs_whose_base_is_in_another_file_counts(
+    body: str, note: str | None, project: Path
+) -> None:
+    training = TRAINING.format(model="Own", loss=MEAN).replace(
+        "    model = ",
+        f"    from tools import noise\n\n    class Own(Net):\n        def call(self, x):\n            {body}\n\n    model = ",
+        1,
+    )
+    paths = write(project, nets=NETS, tools=TOOLS, training=training)
+    results = lint_files(paths, Settings(root=Path(), rules=frozenset({"TFP101"})), 1)
+    (finding,) = (finding for result in results for finding in result.findings)
+    assert (finding.fix is None, finding.note) == (note is not None, note)

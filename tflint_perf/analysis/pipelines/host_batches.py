@@ -111,10 +111,14 @@ class HostBatches:
             how = self._batch_makers.how(node) or (
                 "stacked" if is_filled_within(self._infer, node, loop) else None
             )
-            if how is not None and mentions(node, self._answers_in(loop)):
+            if how is not None and (mentions(node, self._answers_in(loop)) or self._uses_batch(node)):
                 continue
             if how is not None and self._runs_each_step(node) and self._feeds.a_step(node):
                 yield HostBatch(node, how)
+
+    def _uses_batch(self, node: cst.BaseExpression) -> bool:
+        """Whether `node` is a step itself, in which a model is asked or trained, whatever arrays it makes on the way."""
+        return isinstance(node, cst.Call) and self._element_uses.use_of_call(node) is not None
 
     def _answers_in(self, loop: Loop) -> set[str]:
         """The names of what an iteration makes of a model's answers: no pipeline can make that ahead of the step."""

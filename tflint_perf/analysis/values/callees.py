@@ -165,13 +165,21 @@ class Callees:
             return value.function
         if value.klass is None:
             return None
-        wanted = (
-            "__init__" if value.kind == "class" else "call" if methods(value.kind, "compiled") else "__call__"
-        )
-        for klass in self._infer.classes.lineage(value.klass):
-            if wanted in klass.methods:
-                return klass.methods[wanted]
+        for wanted in self._wanted(value):
+            for klass in self._infer.classes.lineage(value.klass):
+                if wanted in klass.methods:
+                    return klass.methods[wanted]
         return None
+
+    def _wanted(self, value: Value) -> tuple[str, ...]:
+        """The methods of its class that calling `value` may run, the first that there is."""
+        if value.kind == "class":
+            return ("__init__",)
+        if methods(value.kind, "compiled"):
+            return ("call",)
+        # Whether a base of another file is one of Keras's, which runs `call`, is not known yet.
+        is_open = value.klass is not None and self._infer.classes.has_foreign_base(value.klass)
+        return ("__call__", "call") if is_open else ("__call__",)
 
     def _run_by_thread(self, receiver: cst.BaseExpression) -> Function | None:
         """The `run` of a class derived from `Thread` or `Process`, of which an object is started."""
