@@ -144,3 +144,17 @@ def test_a_backslash_in_a_string_or_comment_is_in_no_way(tflint_perf: CommandLin
     script = tflint_perf.write("train.py", text)
     assert tflint_perf(*OPTIONS, "train.py").code == 0
     assert "gc.collect()" not in script.read_text()
+
+
+def test_what_a_rule_has_against_a_fix_is_told_whatever_the_layout(tflint_perf: CommandLine) -> None:
+    step = (
+        "import tensorflow as tf\n\n\ndef train(model, optimizer, dataset):\n    for x in dataset:\\\n\n"
+        "        with tf.GradientTape() as tape:\n            loss = tf.reduce_mean(model(x))\n"
+        "            shown = loss.numpy()\n            loss = loss * shown\n"
+        "        gradients = tape.gradient(loss, model.trainable_variables)\n"
+        "        optimizer.apply_gradients(zip(gradients, model.trainable_variables))\n"
+    )
+    tflint_perf.write("train.py", step)
+    assert (
+        "note: no fix: `.numpy()` runs on the host (line 9)" in tflint_perf("--select=TFP101", "train.py").out
+    )

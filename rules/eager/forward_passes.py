@@ -78,9 +78,7 @@ class ForwardPasses:
 
     def _is_in_single_pass(self, found: ForwardPass) -> bool:
         """Whether the pass runs over data once, or makes a text once, so that each of its lengths would be traced."""
-        return self._single_passes.hold(
-            found.calls[0], Passes(counted=self.grows(found), of_results=False)
-        )
+        return self._single_passes.hold(found.calls[0], Passes(counted=self.grows(found), of_results=False))
 
     def _passes(self, calls: list[cst.Call]) -> list[list[cst.Call]]:
         """The calls of one place, together those of one statement, or of which one, a layer's, takes what the other

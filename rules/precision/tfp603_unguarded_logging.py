@@ -56,7 +56,7 @@ class UnguardedLogging(Rule):
     ## What is left alone
 
     Scalars, what is under `if step % n` or any other condition, once an epoch, pictures of several items that each have
-    a name of their own, and TensorFlow 1 graph code. The fix needs a step counter in scope: that of the loop, or one
+    a name of their own, programs that apply a model which was trained before, and TensorFlow 1 graph code. The fix needs a step counter in scope: that of the loop, or one
     that it counts up.
 
     ## Sources
@@ -78,6 +78,8 @@ class UnguardedLogging(Rule):
         written = [write for write in model.own(Writes).all() if model.own(Writes).runs_each_step(write.call)]
         calls = {write.call for write in written}
         for write in written:
+            if model.single_passes.hold(write.call):
+                continue
             yield Report(
                 write.call,
                 f"`{model.module.code_for_node(write.call.func)}` {_DOES[write.kind]}; "

@@ -312,7 +312,9 @@ def _finding(
     other: Fix | None = None
     to_prove = False
     if report.fix is not None and barred:
-        note = barred
+        # What the rule itself has against it stays true when the layout is mended.
+        refused = report.fix(editor)
+        note = _mended(refused, editor, source)[1] if isinstance(refused, Refusal) else barred
     elif report.fix is not None:
         fix, note = _mended(report.fix(editor), editor, source)
         if bold and report.bold is not None:
