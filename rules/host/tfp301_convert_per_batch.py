@@ -8,6 +8,7 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.execution.sizes import has_environment
 from tflint_perf.analysis.model import Model
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import change, hoist, hoist_expression
@@ -97,7 +98,8 @@ class ConvertPerBatch(Rule):
 def _remedy(model: Model, found: Conversion) -> str:
     if found.unchanged:
         return "convert it once, above the loop"
-    if model.loops.innermost_loop(found.call) is None:  # of a memory that is sampled, say
+    # Of a memory that is sampled, say, or of what the program has just played: no dataset has those.
+    if model.loops.innermost_loop(found.call) is None or has_environment(model.walk.calls):
         return "keep the data in arrays of that type, which a compiled step takes as they are"
     return "feed the step from a `tf.data.Dataset`"
 

@@ -148,6 +148,15 @@ SILENT = {
             model(tf.convert_to_tensor(np.expand_dims(image, 0)))
             model(tf.constant([image]))
         """,
+    "one observation of one agent, with what it did last": """
+        def choose(agent, observation, last):
+            inputs = np.hstack((observation, last))
+            return model(tf.expand_dims(tf.convert_to_tensor(inputs, dtype=tf.float32), 0))
+        while True:
+            for agent in range(agents):
+                actions[agent] = choose(agent, env.get_obs(agent), actions[agent])
+            env.step(actions)
+        """,
     "an environment's observation": """
         def act(state):
             return np.argmax(model(tf.convert_to_tensor([state], dtype=tf.float32)))
@@ -722,6 +731,15 @@ REMEDIES = {
     "[[scale()]] * batch_size": "feed the step from a `tf.data.Dataset`",
     "labels[step * 32 : (step + 1) * 32]": "feed the step from a `tf.data.Dataset`",
 }
+
+
+def test_what_was_played_is_fed_by_no_dataset() -> None:
+    source = (
+        "env.reset()\nfor step in range(1000):\n    env.step(0)\n    y = tf.convert_to_tensor(memory.sample(32))\n"
+        "    model.train_on_batch(images, y)\n"
+    )
+    (finding,) = findings("TFP301", _HEAD + source)
+    assert "; keep the data in arrays of that type" in finding.message
 
 
 @pytest.mark.parametrize(("given", "remedy"), REMEDIES.items(), ids=REMEDIES)

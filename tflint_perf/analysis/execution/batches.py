@@ -58,9 +58,13 @@ class Batches:
         return bool(found[1]) and all(b.path == () and _is_part_of_shape(b.value) for b in found[1])
 
     def is_made_one_of(self, call: cst.Call) -> bool:
-        """Whether `call` gives one sample, of which a batch is made next: `x = tf.expand_dims(x, 0)`."""
+        """Whether `call` gives one sample, of which a batch is made at once or next: `x = tf.expand_dims(x, 0)`."""
         parents = self._infer.walk.parents
         target = parents.get(call)
+        if isinstance(target, cst.Arg | cst.Subscript):
+            around = _around(parents, call)
+            is_reshaped = isinstance(around, cst.Subscript) or callee_name(around) in ("expand_dims", "reshape")
+            return is_reshaped and adds_batch_axis(around)
         if not isinstance(target, cst.Assign) or len(target.targets) != 1:
             return False
         names = {name.value for name in target_names(target.targets[0].target)}
