@@ -73,6 +73,21 @@ def test_a_finding_is_a_warning_unless_said_otherwise(train: CommandLine) -> Non
     assert "[warning]" not in train(SELECT).out
 
 
+@pytest.mark.parametrize(
+    ("restored", "severity"), [("", "warning"), ("model.load_weights('best.h5')\n", "info")]
+)
+def test_what_a_program_does_that_applies_a_trained_model_is_info(
+    tflint_perf: CommandLine, restored: str, severity: str
+) -> None:
+    tflint_perf.write(
+        "apply.py",
+        "import tensorflow as tf\n\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(2)])\n"
+        f"{restored}for x in tf.data.Dataset.from_tensor_slices(images).batch(8):\n    save(model(x), model.predict(x))\n",
+    )
+    found = json.loads(tflint_perf("--select=TFP105,TFP107", "--output-format=json").out)
+    assert {one["code"]: one["severity"] for one in found} == {"TFP105": severity, "TFP107": severity}
+
+
 def test_github_is_told_of_an_error_unless_the_configuration_says_otherwise(train: CommandLine) -> None:
     assert train(SELECT, "--output-format=github").out.startswith("::error title=tflint-perf (TFP406),")
 

@@ -119,6 +119,7 @@ class KerasCallInLoop(Rule):
                 bold=partial(compile_prediction, call=call) if name == "predict" else None,
                 bold_first=True,
                 steps=files,
+                minor=model.programs.applies_only() or model.single_passes.hold(call),
             )
 
 

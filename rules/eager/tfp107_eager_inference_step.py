@@ -84,6 +84,7 @@ class EagerInferenceStep(Rule):
                 "compile the forward pass with `@tf.function`",
                 partial(_compile, found=found),
                 bold=partial(_compile_apart, found=found),
+                minor=model.single_passes.hold(call),
             )
 
 

@@ -740,6 +740,7 @@ def test_what_was_played_is_fed_by_no_dataset() -> None:
     )
     (finding,) = findings("TFP301", _HEAD + source)
     assert "; keep the data in arrays of that type" in finding.message
+    assert finding.minor
 
 
 @pytest.mark.parametrize(("given", "remedy"), REMEDIES.items(), ids=REMEDIES)

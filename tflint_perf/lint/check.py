@@ -347,6 +347,7 @@ def _finding(
         other,
         each_step(rule, report, model, positions, source),
         to_prove=to_prove,
+        minor=report.minor,
     )
 
 

@@ -75,10 +75,12 @@ def factor(finding: Finding) -> float | None:
 
 
 def is_little(finding: Finding) -> bool:
-    """Whether it costs this program little by a run of it, or else little wherever its rule was measured."""
+    """Whether it costs this program little by a run of it, or else where it stands, or wherever its rule was measured."""
     own = finding.own_cost
     if own is not None:
         return own.status != "confirmed"
+    if finding.minor:
+        return True
     said = costs_said(finding.code, finding.message)
     return bool(said) and all(cost.verdict == "refuted" or _is_short(cost) for cost in said)
 

@@ -63,7 +63,10 @@ class Batches:
         target = parents.get(call)
         if isinstance(target, cst.Arg | cst.Subscript):
             around = _around(parents, call)
-            is_reshaped = isinstance(around, cst.Subscript) or callee_name(around) in ("expand_dims", "reshape")
+            is_reshaped = isinstance(around, cst.Subscript) or callee_name(around) in (
+                "expand_dims",
+                "reshape",
+            )
             return is_reshaped and adds_batch_axis(around)
         if not isinstance(target, cst.Assign) or len(target.targets) != 1:
             return False
