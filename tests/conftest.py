@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +12,10 @@ import pytest
 
 from tests.commandline import SLOW, CommandLine
 from tflint_perf.catalogue import evidence
+
+# Tests start hundreds of processes, none of which is to compile again what another one has compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.fixture(autouse=True, scope="session")
