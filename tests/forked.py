@@ -164,6 +164,7 @@ def main() -> None:
     """In the process that is forked, and in each fork of it."""
     for name in sys.argv[1:-1]:
         import_module(name)
+    nursery.import_frameworks = lambda: None  # those that are wanted are here
     # What the import has made is not looked through each time that a program collects garbage or counts tensors: that takes
     # longer than to train. Nothing is measured here.
     gc.collect()
