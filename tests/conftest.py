@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.commandline import SLOW, CommandLine
+from tests.forked import Forks
 from tflint_perf.catalogue import evidence
+
+# Tests start hundreds of processes, none of which is to compile again what another one has compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -59,3 +66,11 @@ def repository(tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Cal
     git("add", "-A")
     git("commit", "-q", "-m", "begin")
     return git
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Runs programs in forks of a process that has TensorFlow imported, one for all tests of this process."""
+    made = Forks()
+    yield made
+    made.close()

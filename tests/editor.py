@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from cattrs import Converter
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 from pygls.protocol import default_converter
+
+from tests.forked import Forks
 
 SECONDS = 300
 WHOLE = types.Range(types.Position(0, 0), types.Position(10_000, 0))
@@ -223,6 +228,16 @@ class Editor(LanguageClient):
             self._news.set()
 
 
+@cache
+def servers() -> Forks:
+    """What servers are forked of."""
+    made = Forks(
+        "tflint_perf.commands", "tflint_perf.server.service", "tflint_perf.lint.fix", "pygls.lsp.server"
+    )
+    atexit.register(made.close)
+    return made
+
+
 def _converter() -> Converter:
     """The library's own, which can't read what a server says of the notebooks that it wants to see."""
     converter = default_converter()
@@ -238,20 +253,24 @@ async def editor(
     folder: Path,
     *folders: Path,
     capabilities: types.ClientCapabilities = CAPABILITIES,
-    environment: dict[str, str] | None = None,
     options: Any = None,
     settings: dict[str, Any] | None = None,
     arguments: Sequence[str] = (),
+    forked: bool = True,
 ) -> AsyncIterator[Editor]:
     """An editor that has opened some folders, the first of which is its own, with a server of its own.
 
-    `options` are what it says at the start, `settings` what it answers when it is asked for them.
+    `options` are what it says at the start, `settings` what it answers when it is asked for them. The server is a fork of a process
+    that has its imports behind it, or, as a user's is, a Python of its own.
     """
     client = Editor(folder)
     client.settings = settings
-    variables = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), **(environment or {})}
+    variables = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
     command = [sys.executable, "-m", "tflint_perf", "server", *arguments]
-    await client.start_io(*command, cwd=folder, env=variables)
+    with pytest.MonkeyPatch.context() as patch:
+        if forked and sys.platform == "linux":
+            patch.setattr(asyncio, "create_subprocess_exec", servers().serve)
+        await client.start_io(*command, cwd=folder, env=variables)
     try:
         params = types.InitializeParams(
             capabilities,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from tests.forked import Forks
 
 pytestmark = [
     pytest.mark.slow,
@@ -19,13 +19,8 @@ pytestmark = [
 ROOT = Path(__file__).parent.parent
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "benchmarks.api_facts", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1800)
-
-
-def test_no_row_is_contradicted_by_a_run() -> None:
-    done = _run()
+def test_no_row_is_contradicted_by_a_run(forks: Forks) -> None:
+    done = forks.run("-m", "benchmarks.api_facts", folder=ROOT)
     assert [line for line in done.stdout.splitlines() if line.startswith("contradicted")] == []
     assert done.returncode == 0, done.stderr
     held = re.search(r"^(\d+) facts held, 0 contradicted", done.stdout, re.M)
@@ -33,7 +28,7 @@ def test_no_row_is_contradicted_by_a_run() -> None:
     assert int(held[1]) > 1000
 
 
-def test_no_op_keeps_state_that_the_rows_call_pure() -> None:
-    done = _run("ops")
+def test_no_op_keeps_state_that_the_rows_call_pure(forks: Forks) -> None:
+    done = forks.run("-m", "benchmarks.api_facts", "ops", folder=ROOT)
     assert done.returncode == 0, done.stderr
     assert "the op is stateful" not in done.stdout

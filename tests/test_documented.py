@@ -37,6 +37,7 @@ from tests.documented import (
     shell,
     write,
 )
+from tests.forked import Forks
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.commands import COMMANDS, tflint_perf, with_command
 from tflint_perf.config.reading import toml_of
@@ -154,7 +155,7 @@ def try_command(block: Block, command: str, shown: str, folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
-def test_the_commands_of_a_page_work_one_after_the_other(page: str, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_work_one_after_the_other(page: str, tmp_path: Path, forks: Forks) -> None:
     commands = [
         (block, *pair) for block in blocks(page) for pair in block.commands() if block.language == "console"
     ]
@@ -173,7 +174,7 @@ def test_the_commands_of_a_page_work_one_after_the_other(page: str, tmp_path: Pa
                     try_command(block, command, shown, folder)
         elif block.language == "python" and page in BY_HAND:
             BY_HAND[page](block, folder)
-    AFTERWARDS.get(page, lambda _: None)(folder)
+    AFTERWARDS.get(page, lambda *_: None)(folder, forks)
 
 
 RULE = Path("rules/precision/tfp612_summary_per_step.py")
@@ -201,7 +202,7 @@ def fill_in(block: Block, folder: Path) -> None:
         change(script, r'(?<=\A""").*?(?=""")', "A small network that fits a curve in made-up measurements.")
 
 
-def keeps_the_promises(folder: Path) -> None:
+def keeps_the_promises(folder: Path, _: Forks) -> None:
     """The new rule is held to its pair like all others."""
     tests = "tests/test_fixtures_lint.py tests/test_packaging.py tests/rules/test_tfp612.py"
     done = shell(f".venv/bin/python -m pytest -q -k 'TFP612 or tfp612' {tests}", folder)
@@ -212,21 +213,28 @@ def keeps_the_promises(folder: Path) -> None:
     )
 
 
-def trains(folder: Path) -> None:
-    """The script as it is in the end, and as it was, for one epoch."""
+def trains(folder: Path, forks: Forks) -> None:
+    """The script as it is in the end, run as a reader would, and as it was, for one epoch."""
     (before,) = [block for block in blocks("start.md") if block.title == "train.py"]
     (folder / "before.py").write_text(before.text)
     for name in ("before.py", "train.py"):
         script = folder / name
         script.write_text(script.read_text().replace("range(10)", "range(1)"))
-        done = shell(f"python {name}", folder, TF_CPP_MIN_LOG_LEVEL="3")
+        done = (
+            shell(f"python {name}", folder, TF_CPP_MIN_LOG_LEVEL="3")
+            if name == "train.py"
+            else forks.run(name, folder=folder)
+        )
         assert done.returncode == 0, done.stderr
         assert re.fullmatch(r"epoch 0: \d\.\d{4}\n", done.stdout)
 
 
 # Blocks that a sentence above them says what to do with, and what must hold when a page has been gone through.
 BY_HAND: dict[str, Callable[[Block, Path], None]] = {"adding-a-rule.md": fill_in}
-AFTERWARDS: dict[str, Callable[[Path], None]] = {"adding-a-rule.md": keeps_the_promises, "start.md": trains}
+AFTERWARDS: dict[str, Callable[[Path, Forks], None]] = {
+    "adding-a-rule.md": keeps_the_promises,
+    "start.md": trains,
+}
 
 
 @pytest.mark.parametrize(("page", "command"), NOT_RUN, ids=str)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ast
 import math
-import os
-import sys
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tests.forked import Forks
 from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.verify.experiment import Experiment, rule_experiments
-from tflint_perf.verify.nursery import Nursery
-from tflint_perf.verify.process import environment
 from tflint_perf.verify.runner import QUICK_STEPS, Options, Runs, Turn, plan_of
 from tflint_perf.verify.values import Values, compare_values
 
@@ -26,31 +22,11 @@ QUARTER = QUICK_STEPS // 4
 # Their scripts do not train the same variables: one makes a model for each step.
 OTHER_VARIABLES = {"TFP407": "the fast script trains 6 variables instead of 108"}
 
-# Looked for, not imported: only the scripts' own processes pay for it.
+# Looked for, not imported: only the process that is forked pays for it.
 runs = pytest.mark.skipif(
     find_spec("tensorflow") is None, reason="the scripts train with TensorFlow, which `make test` installs"
 )
 each_pair = pytest.mark.parametrize("pair", EXPERIMENTS, ids=lambda pair: pair.name)
-
-
-# A process to fork as `verify` has it, but that what TensorFlow's import made is not looked through each time that a
-# run collects garbage and counts tensors: that takes longer than to train. Nothing is measured here.
-BOOT = (
-    "import gc; from tflint_perf.verify import child, nursery; "
-    "nursery.import_frameworks(); gc.freeze(); child.main()"
-)
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery | None]:
-    """TensorFlow, imported once for all pairs of this process; each script runs in a fork of its own."""
-    if sys.platform != "linux":
-        yield None
-        return
-    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    made = Nursery([sys.executable, "-c", BOOT], environment("cpu") | path)
-    yield made
-    made.close()
 
 
 def test_every_claim_has_its_experiment() -> None:
@@ -72,9 +48,9 @@ def test_both_scripts_of_a_pair_describe_the_same_experiment(pair: Experiment) -
 @pytest.mark.slow
 @runs
 @each_pair
-def test_both_scripts_of_a_pair_learn_the_same(pair: Experiment, nursery: Nursery | None) -> None:
+def test_both_scripts_of_a_pair_learn_the_same(pair: Experiment, forks: Forks) -> None:
     plan = plan_of(pair, QUICK)
-    runs = Runs(pair, QUICK, nursery)
+    runs = Runs(pair, QUICK, forks.nursery)
     slow, fast = (ran.values for ran in runs.of([Turn(side, plan, "values") for side in ("slow", "fast")]))
     for values in (slow, fast):
         in_order = [values.losses[step] for step in sorted(values.losses)]

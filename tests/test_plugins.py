@@ -143,9 +143,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = environment / "bin" / "python"
     for command in (
         [sys.executable, "-m", "build", "--wheel", "--outdir", scratch, sources],
-        [sys.executable, "-m", "venv", environment],
-        [python, "-m", "pip", "install", "--quiet", "--no-deps", scratch / "acme_rules-1.0-py3-none-any.whl"],
-    ):
+        [sys.executable, "-m", "venv", "--without-pip", environment],
+        [sys.executable, "-m", "pip", "--python", environment, "install", "--quiet", "--no-deps",
+         scratch / "acme_rules-1.0-py3-none-any.whl"],
+    ):  # fmt: skip
         done = run(command, scratch)
         assert done.code == 0, "\n".join(done.err)
     (folder,) = environment.glob("lib/python*/site-packages")

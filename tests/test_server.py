@@ -61,11 +61,12 @@ def in_editor(
     session: Callable[[Editor], Awaitable[None]],
     *folders: Path,
     capabilities: types.ClientCapabilities = CAPABILITIES,
+    forked: bool = True,
 ) -> None:
     """Do something in an editor with a server."""
 
     async def run() -> None:
-        async with editor(folder, *folders, capabilities=capabilities) as client:
+        async with editor(folder, *folders, capabilities=capabilities, forked=forked) as client:
             await session(client)
 
     asyncio.run(run())
@@ -93,7 +94,7 @@ def test_findings_are_shown_while_one_types(tmp_path: Path) -> None:
             lambda: client.shown[uri][-1].diagnostics == () and client.shown[uri][-1].version is None
         )
 
-    in_editor(tmp_path, session)
+    in_editor(tmp_path, session, forked=False)
 
 
 def test_the_text_in_the_editor_counts_and_not_the_one_on_disk(tmp_path: Path) -> None:

@@ -68,8 +68,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder.mkdir()
     run(sys.executable, "-m", "build", "--wheel", "--outdir", scratch / "dist", sources)
     (wheel,) = (scratch / "dist").glob("*.whl")
-    run(sys.executable, "-m", "venv", environment)
-    run(environment / "bin" / "python", "-m", "pip", "install", "--quiet", wheel)
+    # The pip of this Python installs as one of its own would, which need not be installed first.
+    run(sys.executable, "-m", "venv", "--without-pip", environment)
+    run(sys.executable, "-m", "pip", "--python", environment, "install", "--quiet", wheel)
     return Installed(wheel, environment, folder)
 
 
@@ -141,7 +142,7 @@ def test_it_finds_what_is_slow(installed: Installed) -> None:
 
 def test_it_needs_neither_tensorflow_nor_numpy(installed: Installed) -> None:
     listed = subprocess.run(
-        [str(installed.environment / "bin" / "python"), "-m", "pip", "list", "--format=freeze"],
+        [sys.executable, "-m", "pip", "--python", installed.environment, "list", "--format=freeze"],
         capture_output=True,
         text=True,
         check=True,

@@ -19,7 +19,6 @@ from .host_conversions import Conversion, HostConversions
 from .slices import loop_over_dataset
 from .slicing import Slicing
 
-
 # What is so converted are small batches in nearly all programs, for which the experiment shows no gain.
 _IN_ARRAYS = "keep the data in arrays of that type, which a compiled step takes as they are"
 

@@ -1,13 +1,15 @@
-"""Steps are found in real programs, and what they cost: each runs TensorFlow in a process of its own."""
+"""Steps are found in real programs, and what they cost. Two are run as users run them, each by a Python of its own."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tests.forked import Forks
 from tflint_perf.measured.record import Event, Record
 from tflint_perf.observed.process import Seen, watch
 from tflint_perf.observed.request import Learning, Request
@@ -41,10 +43,10 @@ def train_step(a, b):
 COMPILED = "@tf.function\n" + STEP
 
 
-def _run(folder: Path, program: str, **more: object) -> Seen:
+def _run(folder: Path, program: str, watching: Callable[[Request], Seen] = watch, **more: object) -> Seen:
     (folder / "train.py").write_text(textwrap.dedent(program))
     options: dict[str, object] = {"steps": 60, "quiet": True, "timeout": 300, **more}
-    seen = watch(Request(("train.py",), folder=folder, **options))  # type: ignore[arg-type]
+    seen = watching(Request(("train.py",), folder=folder, **options))  # type: ignore[arg-type]
     assert seen.record.steps.count, seen.stderr[-3000:]
     return seen
 
@@ -94,12 +96,12 @@ def test_an_eager_loop(tmp_path: Path) -> None:
     assert not record.growth["traces"].grows
 
 
-def test_a_compiled_step_that_is_traced_again_and_again(tmp_path: Path) -> None:
+def test_a_compiled_step_that_is_traced_again_and_again(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + COMPILED.replace("(a, b):", "(a, b, number):") + (
         "for number in range(90):\n"
         "    train_step(x[:16], y[:16], number)\n"
     )  # fmt: skip
-    record = _run(tmp_path, program).record
+    record = _run(tmp_path, program, forks.watch).record
     assert _loop(tmp_path, record) == "for number in range(90):"
     traced = next(trace for trace in record.traces if trace.function == "train_step")
     assert traced.in_steps > 40
@@ -109,14 +111,14 @@ def test_a_compiled_step_that_is_traced_again_and_again(tmp_path: Path) -> None:
     assert record.parts["tracing"] > record.parts["device"]
 
 
-def test_a_function_that_is_made_anew_and_shapes_that_change(tmp_path: Path) -> None:
+def test_a_function_that_is_made_anew_and_shapes_that_change(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + COMPILED + (
         "for number in range(90):\n"
         "    train_step(x[: number + 2], y[: number + 2])\n"
         "    double = tf.function(lambda v: v * 2)\n"
         "    double(x[:4])\n"
     )  # fmt: skip
-    record = _run(tmp_path, program, steps=40).record
+    record = _run(tmp_path, program, forks.watch, steps=40).record
     causes = {trace.function: trace.causes for trace in record.traces}
     assert causes["<lambda>"]["new function object"] > 20
     assert causes["train_step"]["new shape"] >= 1
@@ -124,7 +126,7 @@ def test_a_function_that_is_made_anew_and_shapes_that_change(tmp_path: Path) -> 
     assert [event.what for event in made["double = tf.function(lambda v: v * 2)"]] == ["Function"]
 
 
-def test_a_gan(tmp_path: Path) -> None:
+def test_a_gan(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + (
         "critic = tf.keras.Sequential([tf.keras.Input((1,)), tf.keras.layers.Dense(1)])\n"
         "other = tf.keras.optimizers.SGD()\n"
@@ -140,11 +142,11 @@ def test_a_gan(tmp_path: Path) -> None:
         "            train_critic(a)\n"
         "        train_step(a, b)\n"
     )  # fmt: skip
-    record = _run(tmp_path, program).record
+    record = _run(tmp_path, program, forks.watch).record
     assert _loop(tmp_path, record) == "for a, b in dataset:"
 
 
-def test_fit_with_a_slow_pipeline(tmp_path: Path) -> None:
+def test_fit_with_a_slow_pipeline(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + (
         "import time\n"
         "def slowly(a, b):\n"
@@ -158,19 +160,19 @@ def test_fit_with_a_slow_pipeline(tmp_path: Path) -> None:
         "    model.fit(\n"
         "        dataset.map(late), verbose=0)\n"
     )  # fmt: skip
-    record = _run(tmp_path, program, steps=120).record
+    record = _run(tmp_path, program, forks.watch, steps=120).record
     assert _loop(tmp_path, record) == "model.fit("
     assert record.step is not None
     assert record.parts["input"] > 0.5 * record.step.value
 
 
-def test_train_on_batch(tmp_path: Path) -> None:
+def test_train_on_batch(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + (
         "model.compile('adam', 'mse')\n"
         "for number in range(90):\n"
         "    model.train_on_batch(x[:16], y[:16])\n"
     )  # fmt: skip
-    record = _run(tmp_path, program).record
+    record = _run(tmp_path, program, forks.watch).record
     assert _loop(tmp_path, record) == "for number in range(90):"
     keras = _events(record, tmp_path, "keras")
     assert [event.what for event in keras["model.train_on_batch(x[:16], y[:16])"]] == ["train_on_batch"]
@@ -201,7 +203,7 @@ def test_a_session(tmp_path: Path) -> None:
     assert record.growth["graph ops"].grows
 
 
-def test_gradients_without_an_optimizer_and_summaries(tmp_path: Path) -> None:
+def test_gradients_without_an_optimizer_and_summaries(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + (
         "writer = tf.summary.create_file_writer('logs')\n"
         "for number in range(90):\n"
@@ -213,7 +215,7 @@ def test_gradients_without_an_optimizer_and_summaries(tmp_path: Path) -> None:
         "        tf.summary.write('loss', loss)\n"
         "    writer.flush()\n"
     )  # fmt: skip
-    record = _run(tmp_path, program).record
+    record = _run(tmp_path, program, forks.watch).record
     assert record.steps.kind == "gradient"
     assert _loop(tmp_path, record) == "for number in range(90):"
     written = _events(record, tmp_path, "summary")
@@ -224,28 +226,30 @@ def test_gradients_without_an_optimizer_and_summaries(tmp_path: Path) -> None:
     }
 
 
-def test_an_exception_in_step_fifty_is_the_programs_own(tmp_path: Path) -> None:
+def test_an_exception_in_step_fifty_is_the_programs_own(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + COMPILED + (
         "for number in range(90):\n"
         "    if number == 50:\n"
         "        raise ValueError('diverged')\n"
         "    train_step(x[:16], y[:16])\n"
     )  # fmt: skip
-    seen = _run(tmp_path, program, steps=200)
+    seen = _run(tmp_path, program, forks.watch, steps=200)
     assert (seen.record.ended, seen.code, seen.record.steps.count) == ("error", 1, 50)
     assert seen.stderr.rstrip().endswith("ValueError: diverged")
     assert "observe" not in seen.stderr
 
 
-def test_an_exception_inside_a_compiled_step_shows_no_frame_of_the_observer(tmp_path: Path) -> None:
+def test_an_exception_inside_a_compiled_step_shows_no_frame_of_the_observer(
+    tmp_path: Path, forks: Forks
+) -> None:
     program = HEAD + COMPILED + "for number in range(90):\n    train_step(x[:16, :5], y[:16])\n"
     (tmp_path / "train.py").write_text(program)
-    seen = watch(Request(("train.py",), folder=tmp_path, quiet=True, timeout=300))
+    seen = forks.watch(Request(("train.py",), folder=tmp_path, quiet=True, timeout=300))
     assert (seen.record.ended, seen.code) == ("error", 1)
     assert "observe" not in seen.stderr
 
 
-def test_the_profiler_of_the_program_is_left_to_it(tmp_path: Path) -> None:
+def test_the_profiler_of_the_program_is_left_to_it(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + COMPILED + (
         "tf.profiler.experimental.start('logs')\n"
         "for number in range(60):\n"
@@ -253,12 +257,12 @@ def test_the_profiler_of_the_program_is_left_to_it(tmp_path: Path) -> None:
         "tf.profiler.experimental.stop()\n"
         "print('profiled')\n"
     )  # fmt: skip
-    seen = _run(tmp_path, program, steps=200)
+    seen = _run(tmp_path, program, forks.watch, steps=200)
     assert (seen.record.ended, seen.code, seen.stdout) == ("end", 0, "profiled\n")
     assert list((tmp_path / "logs").rglob("*.xplane.pb"))
 
 
-def test_what_is_learned_is_the_same_twice_and_nearly_so_when_nudged(tmp_path: Path) -> None:
+def test_what_is_learned_is_the_same_twice_and_nearly_so_when_nudged(tmp_path: Path, forks: Forks) -> None:
     import numpy as np
 
     program = HEAD + (
@@ -273,7 +277,7 @@ def test_what_is_learned_is_the_same_twice_and_nearly_so_when_nudged(tmp_path: P
         [(program, False), (program, False), (program, True), (compiled, False)]
     ):
         out = tmp_path / f"{number}.npz"
-        seen = _run(tmp_path, text, steps=40, details=False, learning=Learning(out, nudge=nudge))
+        seen = _run(tmp_path, text, forks.watch, steps=40, details=False, learning=Learning(out, nudge=nudge))
         assert seen.learned
         outs.append(np.load(out))
     once, twice, nudged, fast = outs
@@ -287,7 +291,7 @@ def test_what_is_learned_is_the_same_twice_and_nearly_so_when_nudged(tmp_path: P
     assert max(abs(once[name] - fast[name]).max() for name in names) < 1e-3 * moved
 
 
-def test_arguments_may_be_called_what_they_are_called(tmp_path: Path) -> None:
+def test_arguments_may_be_called_what_they_are_called(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + STEP + (
         "@tf.function\n"
         "def scaled(function, thing):\n"
@@ -302,5 +306,5 @@ def test_arguments_may_be_called_what_they_are_called(tmp_path: Path) -> None:
         "    Scaling()(x[:2], graph=None)\n"
         "print('done')\n"
     )  # fmt: skip
-    seen = _run(tmp_path, program, steps=None)
+    seen = _run(tmp_path, program, forks.watch, steps=None)
     assert (seen.record.ended, seen.stdout) == ("end", "done\n"), seen.stderr[-2000:]

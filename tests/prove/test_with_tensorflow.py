@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from tflint_perf.observed.process import watch
+from tests.forked import Forks
+from tflint_perf.observed.process import Seen, watch
+from tflint_perf.observed.request import Request
 from tflint_perf.prove.fixes import PlacedFix
 from tflint_perf.prove.place import project_of, scratch_of
 from tflint_perf.prove.proving import Options, Proof, prove
 from tflint_perf.prove.running import Runner
 
-pytestmark = pytest.mark.slow
-pytest.importorskip("tensorflow")
+# Looked for, not imported: only the program's own processes pay for it.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("tensorflow") is None, reason="TensorFlow is not installed"),
+]
 
 # Steps take a time that no busy machine hides. What follows is put in place of something in it.
 PROGRAM = """\
@@ -60,9 +67,9 @@ EDITS = {
 STEPS = 20
 
 
-def test_each_edit_is_called_what_it_is(tmp_path: Path) -> None:
+def test_each_edit_is_called_what_it_is(tmp_path: Path, forks: Forks) -> None:
     # One proof for all: it takes two dozen runs.
-    proof = _proof(tmp_path)
+    proof = _proof(tmp_path, EDITS, forks.watch, pairs=2)
     assert proof.reference is not None
     assert proof.reference.steps == STEPS
     judged = {outcome.fix.code: outcome.judged for outcome in proof.outcomes}
@@ -86,9 +93,19 @@ def test_each_edit_is_called_what_it_is(tmp_path: Path) -> None:
     assert "no sleep" in {fix.code for fix in proof.proved}
 
 
-def _proof(folder: Path) -> Proof:
+def test_programs_that_each_have_a_python_of_their_own_learn_the_same(tmp_path: Path) -> None:
+    edits = {"no sleep": EDITS["no sleep"]}
+    (outcome,) = _proof(tmp_path, edits, watch, pairs=1).outcomes
+    assert outcome.judged.status not in ("breaks", "different", "not reached"), outcome.judged.why
+    assert outcome.judged.learned is not None
+    assert outcome.judged.learned.verdict == "same", outcome.judged.learned.why
+
+
+def _proof(
+    folder: Path, edits: Mapping[str, tuple[str, str]], watching: Callable[[Request], Seen], pairs: int
+) -> Proof:
     (folder / "train.py").write_text(PROGRAM)
-    fixes = {PlacedFix("train.py", 24, name): pair for name, pair in EDITS.items()}
+    fixes = {PlacedFix("train.py", 24, name): pair for name, pair in edits.items()}
     with scratch_of(project_of(["train.py"], folder), sys.executable, os.environ) as scratch:
 
         def made(version: frozenset[PlacedFix]) -> dict[str, bytes]:
@@ -98,7 +115,7 @@ def _proof(folder: Path) -> Proof:
                 text = text.replace(*fixes[fix])
             return {"train.py": text.encode()}
 
-        runner = Runner(scratch, made, watch, sys.executable, STEPS, 60.0, 300.0)
-        found = prove(sorted(fixes), runner, Options(pairs=2))
+        runner = Runner(scratch, made, watching, sys.executable, STEPS, 60.0, 300.0)
+        found = prove(sorted(fixes), runner, Options(pairs))
     assert [path.name for path in folder.iterdir()] == ["train.py"]
     return found

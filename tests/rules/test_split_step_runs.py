@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tests.forked import Forks
 from tests.rules.support import fixed
 
 pytestmark = [
@@ -178,27 +176,24 @@ print(np.round(losses[-3:], 4))
 
 
 @pytest.mark.parametrize("source", [ACTOR_CRITIC, REPLAY, BATCHES], ids=["actor-critic", "replay", "batches"])
-def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path) -> None:
+def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path, forks: Forks) -> None:
     after = fixed("TFP107", fixed("TFP101", source, bold=True), bold=True)
     assert "@tf.function" in after
-    assert_prints_the_same(source, after, tmp_path)
+    assert_prints_the_same(source, after, tmp_path, forks)
 
 
-def test_calls_that_share_a_compiled_function_give_what_they_gave(tmp_path: Path) -> None:
+def test_calls_that_share_a_compiled_function_give_what_they_gave(tmp_path: Path, forks: Forks) -> None:
     after = fixed("TFP105", PREDICTIONS, bold=True)
     assert (after.count("@tf.function"), after.count("self._run_model(")) == (1, 2)
-    assert_prints_the_same(PREDICTIONS, after, tmp_path)
+    assert_prints_the_same(PREDICTIONS, after, tmp_path, forks)
 
 
-def assert_prints_the_same(before: str, after: str, folder: Path) -> None:
+def assert_prints_the_same(before: str, after: str, folder: Path, forks: Forks) -> None:
     printed = {}
     for name, text in (("before", before), ("after", after)):
         file = folder / f"{name}.py"
         file.write_text(text, encoding="utf-8")
-        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
-        ran = subprocess.run(
-            [sys.executable, str(file)], capture_output=True, text=True, check=False, env=environment
-        )
+        ran = forks.run(file.name, folder=folder)
         assert ran.returncode == 0, f"{text}\n{ran.stderr[-2000:]}"
         printed[name] = ran.stdout
     assert printed["after"] == printed["before"] != ""

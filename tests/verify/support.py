@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
 from tflint_perf.rule import Claim
 from tflint_perf.verify.experiment import Experiment
+from tflint_perf.verify.nursery import Nursery
+from tflint_perf.verify.process import new_nursery
 from tflint_perf.verify.records import Run
 from tflint_perf.verify.runner import Options
 
@@ -96,6 +100,17 @@ def fake_tensorflow(folder: Path, text: str = FAKE_TENSORFLOW) -> Path:
         package.mkdir(parents=True, exist_ok=True)
         (package / "__init__.py").write_text(text if name == "tensorflow" else "", encoding="utf-8")
     return folder / "fake"
+
+
+@contextmanager
+def nursery() -> Iterator[Nursery | None]:
+    """What `verify` forks for each run on a CPU, where it can."""
+    made = new_nursery()
+    try:
+        yield made
+    finally:
+        if made is not None:
+            made.close()
 
 
 def with_growth(rate: float, noise: list[float]) -> Run:

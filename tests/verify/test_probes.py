@@ -9,8 +9,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from tests.forked import Forks
 from tests.verify.support import script
 from tflint_perf.verify.metrics import run_of
+from tflint_perf.verify.nursery import Nursery
 from tflint_perf.verify.process import Child
 from tflint_perf.verify.records import Run
 
@@ -58,10 +60,10 @@ TENSORFLOW_STEPS = 20
 runs_tensorflow = pytest.mark.skipif(find_spec("tensorflow") is None, reason="TensorFlow is not installed")
 
 
-def measure(path: Path, steps: int) -> Run:
+def measure(path: Path, steps: int, nursery: Nursery | None = None) -> Run:
     plan = {"steps": steps, "seconds": None, "samples": 2}
     request = {"script": str(path), "plan": plan, "preload": False, "gpu": False}
-    child = Child(request, "cpu", path.parent, path.parent)
+    child = Child(request, "cpu", path.parent, path.parent, nursery)
     try:
         child.wait_until_ready()
         child.begin()
@@ -79,11 +81,11 @@ def measured(each: str, steps: int = 100) -> Run:
 
 
 @cache
-def traced(text: str) -> Run:
+def traced(text: str, forks: Forks) -> Run:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "script.py"
         path.write_text(text, encoding="utf-8")
-        return measure(path, TENSORFLOW_STEPS)
+        return measure(path, TENSORFLOW_STEPS, forks.nursery)
 
 
 def test_a_script_that_leaks_a_megabyte_a_step_measures_a_megabyte_a_step() -> None:
@@ -134,28 +136,28 @@ def test_memory_is_told_from_before_the_first_step_on() -> None:
 
 
 @runs_tensorflow
-def test_a_function_traced_seven_times_counts_seven() -> None:
-    assert traced(TRACES_AND_KEEPS).traces == 7
+def test_a_function_traced_seven_times_counts_seven(forks: Forks) -> None:
+    assert traced(TRACES_AND_KEEPS, forks).traces == 7
 
 
 @runs_tensorflow
-def test_a_script_that_keeps_two_tensors_a_step_has_two_more_alive_a_step() -> None:
-    assert traced(TRACES_AND_KEEPS).live_tensors_per_step == pytest.approx(2)
+def test_a_script_that_keeps_two_tensors_a_step_has_two_more_alive_a_step(forks: Forks) -> None:
+    assert traced(TRACES_AND_KEEPS, forks).live_tensors_per_step == pytest.approx(2)
 
 
 @runs_tensorflow
-def test_a_function_that_is_made_anew_and_dropped_counts_each_time() -> None:
-    assert traced(DROPS_AND_GROWS).traces == TENSORFLOW_STEPS
+def test_a_function_that_is_made_anew_and_dropped_counts_each_time(forks: Forks) -> None:
+    assert traced(DROPS_AND_GROWS, forks).traces == TENSORFLOW_STEPS
 
 
 @runs_tensorflow
-def test_three_ops_a_step_added_to_a_graph_are_counted() -> None:
-    (first, _, _, few), *_, (last, _, _, many) = traced(DROPS_AND_GROWS).counts
+def test_three_ops_a_step_added_to_a_graph_are_counted(forks: Forks) -> None:
+    (first, _, _, few), *_, (last, _, _, many) = traced(DROPS_AND_GROWS, forks).counts
     own = 3 * (last - first)
     assert many - few >= own
-    assert traced(DROPS_AND_GROWS).graph_ops == many
+    assert traced(DROPS_AND_GROWS, forks).graph_ops == many
 
 
 @runs_tensorflow
-def test_tensors_that_are_dropped_are_not_counted() -> None:
-    assert traced(DROPS_AND_GROWS).live_tensors_per_step == 0
+def test_tensors_that_are_dropped_are_not_counted(forks: Forks) -> None:
+    assert traced(DROPS_AND_GROWS, forks).live_tensors_per_step == 0

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.verify.support import FAKE_TENSORFLOW, OPTIONS, STEP_TIME, STEPS, experiment, fake_tensorflow
+from tests.verify.support import (
+    FAKE_TENSORFLOW,
+    OPTIONS,
+    STEP_TIME,
+    STEPS,
+    experiment,
+    fake_tensorflow,
+    nursery,
+)
 from tflint_perf.rule import Claim
 from tflint_perf.verify.experiment import Experiment
 from tflint_perf.verify.machine import Machine, pieces_of_work
@@ -47,6 +55,12 @@ def run(subject: Experiment, options: object = QUICK) -> Result:
     return run_experiment(subject, options, lambda: None)
 
 
+def run_in_forks(subject: Experiment, options: object = OPTIONS) -> Result:
+    """The same, sooner where there are many runs."""
+    with nursery() as forked:
+        return run_experiment(subject, options, lambda: None, forked)
+
+
 def test_slow_and_fast_run_in_turn() -> None:
     assert order(3) == ["slow", "fast", "fast", "slow", "slow", "fast"]
     assert order(1) + order(2, before=1) == order(3)
@@ -78,7 +92,7 @@ def test_every_run_is_told_of(tmp_path: Path) -> None:
 
 def test_what_five_pairs_leave_open_gets_five_more(tmp_path: Path) -> None:
     disturbed = DISTURBED.format(path=str(tmp_path / "log"))
-    result = run(experiment(tmp_path, disturbed, "takes(4)"), OPTIONS)
+    result = run_in_forks(experiment(tmp_path, disturbed, "takes(4)"), OPTIONS)
     ratios = [pair.slow.step / pair.fast.step for pair in result.pairs]
     assert [ratio > 2 for ratio in ratios] == [True, True, False, *[True] * 7]
     assert judge(STEP_TIME, result.pairs[:5]).verdict == "inconclusive"
@@ -88,7 +102,7 @@ def test_what_five_pairs_leave_open_gets_five_more(tmp_path: Path) -> None:
 def test_both_scripts_are_compared_over_as_many_steps_however_long_those_of_the_fast_one_take(
     tmp_path: Path,
 ) -> None:
-    result = run(
+    result = run_in_forks(
         experiment(tmp_path, "takes(100)", "takes(90)", replace(STEP_TIME, least=5.0, steps=None)), OPTIONS
     )
     assert result.losses is not None
@@ -96,7 +110,7 @@ def test_both_scripts_are_compared_over_as_many_steps_however_long_those_of_the_
 
 
 def test_short_steps_are_compared_for_less_time(tmp_path: Path) -> None:
-    result = run(
+    result = run_in_forks(
         experiment(tmp_path, "takes(10)", "takes(9)", replace(STEP_TIME, least=5.0, steps=None)), OPTIONS
     )
     assert result.losses is not None
@@ -105,9 +119,11 @@ def test_short_steps_are_compared_for_less_time(tmp_path: Path) -> None:
 
 def test_a_run_ends_sooner_where_its_windows_are_alike(tmp_path: Path) -> None:
     claim = replace(STEP_TIME, least=5.0, steps=None)
-    alike = run(experiment(tmp_path, "takes(2)", "takes(1)", claim), OPTIONS)
+    alike = run_in_forks(experiment(tmp_path, "takes(2)", "takes(1)", claim), OPTIONS)
     # Each window of some steps takes as long as any other, or half of that.
-    unlike = run(experiment(tmp_path, "takes(2 if step // 13 % 2 else 1)", "takes(1)", claim), OPTIONS)
+    unlike = run_in_forks(
+        experiment(tmp_path, "takes(2 if step // 13 % 2 else 1)", "takes(1)", claim), OPTIONS
+    )
     spent, longer = (
         sum(seconds for _, _, seconds in result.pairs[0].slow.windows) for result in (alike, unlike)
     )
@@ -119,16 +135,16 @@ SETTLE = replace(OPTIONS, settle=True)
 
 
 def test_three_pairs_settle_what_is_far_beyond_the_claim(tmp_path: Path) -> None:
-    result = run(experiment(tmp_path, "takes(16)", "takes(4)"), SETTLE)
+    result = run_in_forks(experiment(tmp_path, "takes(16)", "takes(4)"), SETTLE)
     assert (result.verdict, len(result.pairs)) == ("confirmed", 3)
-    result = run(experiment(tmp_path, "takes(4)", "takes(4)"), SETTLE)
+    result = run_in_forks(experiment(tmp_path, "takes(4)", "takes(4)"), SETTLE)
     assert (result.verdict, len(result.pairs)) == ("refuted", 3)
 
 
 def test_what_three_pairs_do_not_settle_gets_two_more_in_turn(tmp_path: Path) -> None:
     log = tmp_path / "log"
     signs = SIGNS.format(path=str(log))
-    result = run(experiment(tmp_path, f"takes(10); {signs}", f"takes(4); {signs}"), SETTLE)
+    result = run_in_forks(experiment(tmp_path, f"takes(10); {signs}", f"takes(4); {signs}"), SETTLE)
     assert (result.verdict, len(result.pairs)) == ("confirmed", 5)
     scripts = list(dict.fromkeys(line.split()[1] + line.split()[0] for line in log.read_text().splitlines()))
     assert [name.split(".py")[0] for name in scripts] == ["slow", "fast", *order(5)]
@@ -136,7 +152,7 @@ def test_what_three_pairs_do_not_settle_gets_two_more_in_turn(tmp_path: Path) ->
 
 def test_on_a_busy_machine_three_pairs_settle_less(tmp_path: Path) -> None:
     busy = Machine(lambda: (pieces_of_work() * 0.002, 0.001))
-    result = run(experiment(tmp_path, "takes(20)", "takes(4)"), replace(SETTLE, machine=busy))
+    result = run_in_forks(experiment(tmp_path, "takes(20)", "takes(4)"), replace(SETTLE, machine=busy))
     assert len(result.pairs) == 5
     assert result.verdict == "confirmed"  # half of five times is more than what is claimed
 
@@ -314,10 +330,10 @@ def test_a_growth_is_measured_over_all_steps_and_other_claims_within_a_time(tmp_
 
 
 def test_nothing_is_counted_that_the_claim_is_not_about(tmp_path: Path) -> None:
-    result = run(experiment(tmp_path, claim=OUT_OF_REACH), OPTIONS)
+    result = run_in_forks(experiment(tmp_path, claim=OUT_OF_REACH), OPTIONS)
     for one in result.pairs[0].slow, result.pairs[0].fast:
         assert (one.counts, one.graph_ops, one.live_tensors_per_step, one.traces) == ((), None, None, 0)
-    result = run(experiment(tmp_path, claim=Claim("live tensors", 1_000.0, steps=20)), OPTIONS)
+    result = run_in_forks(experiment(tmp_path, claim=Claim("live tensors", 1_000.0, steps=20)), OPTIONS)
     assert [len(pair.slow.counts) for pair in result.pairs] == [2] * len(result.pairs)
 
 

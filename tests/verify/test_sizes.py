@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.verify.support import OPTIONS, STEP_TIME, experiment, fake_tensorflow, script
+from tests.verify.support import OPTIONS, STEP_TIME, experiment, fake_tensorflow, nursery, script
 from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.check import check_source
@@ -68,7 +68,8 @@ def sized(folder: Path, *more: str) -> Experiment:
 
 
 def run(subject: Experiment, names: Sequence[str] = NAMES) -> Result:
-    return run_sizes(at_sizes(subject, names), OPTIONS, lambda: None, None)  # type: ignore[arg-type]
+    with nursery() as forked:
+        return run_sizes(at_sizes(subject, names), OPTIONS, lambda: None, forked)  # type: ignore[arg-type]
 
 
 def test_an_experiment_without_the_file_has_no_sizes(tmp_path: Path) -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tests.forked import Forks
 from tests.verify.support import OPTIONS, STEP_TIME, experiment, fake_tensorflow, script
 from tflint_perf.verify.experiment import Experiment
 from tflint_perf.verify.learning import Learned, share
-from tflint_perf.verify.nursery import Nursery
-from tflint_perf.verify.process import new_nursery
 from tflint_perf.verify.runner import run_experiment
 from tflint_perf.verify.values import Values, agreement, compare_losses, compare_values
 
@@ -91,14 +89,6 @@ CHEATS = {
 }
 
 
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery | None]:
-    made = new_nursery()
-    yield made
-    if made is not None:
-        made.close()
-
-
 def pair(folder: Path, fast: str) -> Experiment:
     slow, other = (
         script(folder, name, each, text=TRAINS) for name, each in (("slow", HONEST), ("fast", fast))
@@ -109,18 +99,18 @@ def pair(folder: Path, fast: str) -> Experiment:
 @pytest.mark.slow
 @runs_tensorflow
 @pytest.mark.parametrize("cheat", CHEATS)
-def test_a_script_that_does_less_fails(cheat: str, tmp_path: Path, nursery: Nursery | None) -> None:
+def test_a_script_that_does_less_fails(cheat: str, tmp_path: Path, forks: Forks) -> None:
     each, said = CHEATS[cheat]
-    result = run_experiment(pair(tmp_path, each), QUICK, lambda: None, nursery)
+    result = run_experiment(pair(tmp_path, each), QUICK, lambda: None, forks.nursery)
     assert result.verdict == "failed"
     assert said in result.reason
 
 
 @pytest.mark.slow
 @runs_tensorflow
-def test_a_script_that_does_the_same_in_another_way_agrees(tmp_path: Path, nursery: Nursery | None) -> None:
+def test_a_script_that_does_the_same_in_another_way_agrees(tmp_path: Path, forks: Forks) -> None:
     by_parts = "loss = train_step(inputs[::-1], targets[::-1])"  # sums in another order
-    result = run_experiment(pair(tmp_path, by_parts), QUICK, lambda: None, nursery)
+    result = run_experiment(pair(tmp_path, by_parts), QUICK, lambda: None, forks.nursery)
     assert result.verdict == "agrees"
     assert result.losses is not None
     assert result.losses.weights is not None

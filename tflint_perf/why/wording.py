@@ -66,6 +66,8 @@ class Words:
         # No row is told of what stands where one looks anyway.
         self._rows = {(row, cell), *here.rows()}
         self._others = others
+        # By identity, for a question may be a reason for many.
+        self._told: dict[int, Told] = {}
 
     def _said(self, spot: Spot) -> str:
         """A piece of code, with its row where that is another one than what is asked about."""
@@ -76,6 +78,13 @@ class Words:
     def told(self, chosen: Chosen) -> Told:
         """A chosen question in words."""
         question = chosen.question
+        if id(question) not in self._told:
+            self._told[id(question)] = self._alone(question)
+        because = tuple(map(self.told, chosen.because))
+        return dataclasses.replace(self._told[id(question)], decided=chosen.decided, because=because)
+
+    def _alone(self, question: Question) -> Told:
+        """A question without what it rests on."""
         about = self._about(question)
         text, is_whether = self._question(question, about)
         spots: list[Spot] = []
@@ -87,8 +96,8 @@ class Words:
             about,
             tuple(spots),
             tuple(self._origins(question)),
-            chosen.decided,
-            tuple(map(self.told, chosen.because)),
+            False,
+            (),
             is_whether,
         )
 

@@ -1,0 +1,204 @@
+"""Programs that run in forks of a process that has its imports behind it, as the scripts of `verify` do.
+
+The import of TensorFlow alone takes seconds of the processor, and most programs here are over in a fraction of one. Of each
+kind of program one or more besides is run by a Python that is started for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import gc
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from tflint_perf.observe import patching
+from tflint_perf.observed import process as observed
+from tflint_perf.observed.request import Request
+from tflint_perf.verify import nursery
+from tflint_perf.verify.process import environment
+
+_BOOT = "from tests import forked; forked.main()"
+_FRAMEWORKS = ("tensorflow", "keras")
+_ON_CPU = {"CUDA_VISIBLE_DEVICES": "-1"}
+_CAN_FORK = sys.platform == "linux"
+_MOMENT = 0.01
+# Of Linux: a program does not outlive the process that is forked.
+_SET_PARENT_DEATH_SIGNAL = 1
+
+
+class Process:
+    """A fork, with as much of `subprocess.Popen` as those need who wait for a program."""
+
+    def __init__(self, forked: nursery.Forked) -> None:
+        self.pid = forked.pid
+        self._forked = forked
+
+    def poll(self) -> int | None:
+        """The exit code, None while it runs."""
+        return self._forked.poll()
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code, once it has ended.
+
+        Raises:
+            TimeoutExpired: it has not, in so many seconds.
+        """
+        begin = time.monotonic()
+        while (code := self.poll()) is None:
+            if timeout is not None and time.monotonic() - begin > timeout:
+                raise subprocess.TimeoutExpired("python", timeout)
+            time.sleep(_MOMENT)
+        return code
+
+
+class Serving:
+    """A fork that is talked to, with as much of `asyncio.subprocess.Process` as pygls needs."""
+
+    def __init__(self, process: Process, stdout: asyncio.StreamReader, stdin: asyncio.StreamWriter) -> None:
+        self.pid, self.stdout, self.stdin = process.pid, stdout, stdin
+        self.returncode: int | None = None
+        self._process = process
+
+    async def wait(self) -> int:
+        """The exit code, once it has ended."""
+        while (code := self._process.poll()) is None:
+            await asyncio.sleep(_MOMENT)
+        if self.returncode is None:
+            self.returncode = code
+            self.stdin.close()
+        return code
+
+
+class Forks:
+    """Runs programs; the process that is forked is started for the first. Where nothing is forked, each gets a Python."""
+
+    def __init__(self, *modules: str) -> None:
+        self._modules = modules or _FRAMEWORKS
+        self._nursery: nursery.Nursery | None = None
+
+    @property
+    def nursery(self) -> nursery.Nursery | None:
+        """The process that is forked; it takes the scripts of `verify` as well."""
+        if self._nursery is None and _CAN_FORK:
+            path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+            boot = [sys.executable, "-c", _BOOT, *self._modules]
+            self._nursery = nursery.Nursery(boot, environment("cpu") | path)
+        return self._nursery
+
+    def close(self) -> None:
+        """End it."""
+        if self._nursery is not None:
+            self._nursery.close()
+
+    def run(self, *command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+        """What `python COMMAND…` gives in a folder: a file, or `-m` and a module, and arguments."""
+        if self.nursery is None:
+            line, variables = [sys.executable, *command], {**os.environ, **_ON_CPU}
+            return subprocess.run(
+                line, cwd=folder, env=variables, capture_output=True, text=True, check=False
+            )
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            code = self._start(command, folder, os.environ, (out, err)).wait()
+            printed = []
+            for file in (out, err):
+                file.seek(0)
+                printed.append(file.read().decode())
+        return subprocess.CompletedProcess(command, code, *printed)
+
+    def watch(self, request: Request) -> observed.Seen:
+        """What `tflint_perf.observed.process.watch` sees of a program whose output is kept."""
+        assert request.quiet
+        if self.nursery is None:
+            return observed.watch(request)
+
+        def start(command: Sequence[str], **how: Any) -> Process:
+            return self._start(command[1:], how["cwd"], how["env"], (how["stdout"], how["stderr"]))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(subprocess, "Popen", start)
+            return observed.watch(request)
+
+    async def serve(self, python: str, *command: str, cwd: Path, env: Mapping[str, str], **_: Any) -> Serving:
+        """Start what is talked to over standard input and output, as `asyncio.create_subprocess_exec` does."""
+        loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
+        (theirs_in, ours_in), (ours_out, theirs_out) = os.pipe(), os.pipe()
+        with os.fdopen(theirs_in, "rb") as given, os.fdopen(theirs_out, "wb") as said:
+            process = self._start(command, cwd, env, (said,), given)
+        await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(ours_out, "rb", 0)
+        )
+        pipe, protocol = await loop.connect_write_pipe(
+            asyncio.streams.FlowControlMixin, os.fdopen(ours_in, "wb", 0)
+        )
+        return Serving(process, reader, asyncio.StreamWriter(pipe, protocol, None, loop))
+
+    def _start(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        variables: Mapping[str, str],
+        output: Sequence[IO[bytes]],
+        given: IO[bytes] | None = None,
+    ) -> Process:
+        assert self.nursery is not None
+        request = {"command": list(command), "variables": {**variables, **_ON_CPU}}
+        with Path(os.devnull).open("rb") as nothing:
+            streams = [stream.fileno() for stream in (given or nothing, *output)]
+            return Process(self.nursery.fork(request, folder, streams))
+
+
+def main() -> None:
+    """In the process that is forked, and in each fork of it."""
+    for name in sys.argv[1:-1]:
+        import_module(name)
+    nursery.import_frameworks = lambda: None  # those that are wanted are here
+    # What the import has made is not looked through each time that a program collects garbage or counts tensors: that takes
+    # longer than to train. Nothing is measured here.
+    gc.collect()
+    gc.freeze()
+    request = nursery.serve(json.loads(sys.argv[-1])["nursery"])
+    if "command" not in request:
+        from tflint_perf.verify import child
+
+        sys.argv[1:] = [json.dumps(request)]
+        child.main()
+    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    # As a new Python opens them: what these were opened for may have been of another kind.
+    sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: SIM115
+    sys.stderr = sys.__stderr__ = open(  # type: ignore[misc]  # noqa: SIM115
+        2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
+    )
+    os.environ.clear()
+    os.environ.update(request["variables"])
+    tempfile.tempdir = None
+    patching.Finder = _finder  # type: ignore[assignment, misc]
+    target, *arguments = request["command"]
+    if target == "-m":
+        sys.path[0] = str(Path.cwd())
+        sys.argv = arguments
+        runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.path[0] = str(Path(target).resolve().parent)
+        sys.argv = [target, *arguments]
+        runpy.run_path(target, run_name="__main__")
+
+
+def _finder(hooks: patching.ByModule, make: type[patching.Finder] = patching.Finder) -> patching.Finder:
+    """What the observer puts in place as modules are imported, put there at once where they have been."""
+    for name, module in list(sys.modules.items()):
+        if name in hooks:
+            hooks[name](module)
+    return make(hooks)
