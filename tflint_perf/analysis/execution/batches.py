@@ -63,11 +63,9 @@ class Batches:
         target = parents.get(call)
         if isinstance(target, cst.Arg | cst.Subscript):
             around = _around(parents, call)
-            is_reshaped = isinstance(around, cst.Subscript) or callee_name(around) in (
-                "expand_dims",
-                "reshape",
-            )
-            return is_reshaped and adds_batch_axis(around)
+            if isinstance(around, cst.Call) and callee_name(around) not in ("expand_dims", "reshape"):
+                return False
+            return adds_batch_axis(around)
         if not isinstance(target, cst.Assign) or len(target.targets) != 1:
             return False
         names = {name.value for name in target_names(target.targets[0].target)}
