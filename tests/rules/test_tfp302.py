@@ -703,6 +703,7 @@ def test_a_counter_is_told_without_the_cost_of_printing_a_loss(monkeypatch: pyte
     )
     (finding,) = findings("TFP302", source)
     assert finding.message == "`step` is read on each step to count; count the steps in a Python number"
+    assert finding.minor
     assert finding.note is not None
     assert finding.note.startswith(
         "no fix: a number in Python has to begin where this one does, which may be a"
@@ -710,6 +711,7 @@ def test_a_counter_is_told_without_the_cost_of_printing_a_loss(monkeypatch: pyte
     shown = _HEAD + "for step, (x, y) in enumerate(dataset):\n    print(train_step(x, y).numpy())\n"
     (finding,) = findings("TFP302", shown)
     assert finding.message.endswith("(rule's script, CPU: 2× the step time)")
+    assert not finding.minor
 
 
 PLACES = {
