@@ -52,6 +52,32 @@ def test_the_step_is_the_median_of_those_that_nobody_looked_at() -> None:
     assert record.steps.loop is not None and record.steps.loop.row == 10
 
 
+def _with_longer(every: int, seconds: float) -> list[list[float]]:
+    """The steps, of which one in `every` that are only timed takes so long."""
+    plain = [step for step in _seen()["steps"] if step[2] == PLAIN]
+    longer = [step[0] for step in plain[::every]]
+    return [
+        [at, seconds if at in longer else took, mode, updates] for at, took, mode, updates in _seen()["steps"]
+    ]
+
+
+def test_where_some_steps_do_what_others_do_not_a_step_is_the_mean_of_all() -> None:
+    by_step = [{"python": 0.001}, {"python": 0.001}, {"python": 0.070}]
+    close = {**_seen()["close"], "by_step": by_step, "entries": []}
+    record = record_of(_seen(steps=_with_longer(5, 0.1), close=close), ["train.py"], Path("/project"))
+    assert record.step is not None
+    assert record.step.value == pytest.approx(0.010 + 0.090 / 5)
+    assert record.median_step == 0.010
+    # All that were looked at closely count: the middle half of them would be 1 ms.
+    assert record.parts_sum == pytest.approx(0.024 / 0.028)
+
+
+def test_one_long_step_is_what_else_the_machine_does() -> None:
+    record = record_of(_seen(steps=_with_longer(30, 1.0)), ["train.py"], Path("/project"))
+    assert record.step is not None
+    assert record.step.value == record.median_step == 0.010
+
+
 def test_steps_are_counted_by_what_they_were_looked_at_for() -> None:
     record = record_of(_seen(), ["train.py"], Path("/project"))
     assert record.looked_at == {"time": 30, "lines": 30, "details": 3}

@@ -104,6 +104,13 @@ def test_the_head_says_which_program_how_its_steps_were_found_and_what_one_takes
     ]
 
 
+def test_uneven_steps_are_told_by_mean_and_median(tmp_path: Path) -> None:
+    head = text(record(tmp_path, *EAGER, median_step=0.0012), 120).split("\n\n")[0].splitlines()
+    assert head[-1] == (
+        "A step takes 8.00 ms (7.90 to 8.20) on average, and half of them less than 1.2 ms; the first took 2.0 s."
+    )
+
+
 def test_the_parts_stand_with_bars_the_largest_first_and_sum_to_the_step(run: Record) -> None:
     rows = part(text(run), "Where a step's time goes")
     assert [row.split()[0] for row in rows] == ["dispatch", "device", "rest", "together"]

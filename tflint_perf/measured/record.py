@@ -188,7 +188,8 @@ class Steps:
 class Record:
     """A program, watched. `program` is as it was given, `root` the absolute folder that its files are relative to.
 
-    `step` is the median, and `mean_step` what all steps after the warm-up took by step: more, where some are traced or wait.
+    `step` is the median, or the mean where some steps do much that others don't, and `median_step` the median in any case;
+    `mean_step` is what all steps after the warm-up took by step: more, where some are traced or wait.
     `observer` is how many times as long a step takes with the observer in it as without, timing and details apart.
     `detail` is the same of the few steps in which all was looked at, which `step` leaves out. `parts` sum to `step`;
     `parts_sum` is what they summed to, in `step`s, when the observer's own time had been taken off. `looked_at` is how many
@@ -207,6 +208,7 @@ class Record:
     first_step: float | None = None
     step: Interval | None = None
     mean_step: float | None = None
+    median_step: float | None = None
     parts: Mapping[Part, float] = field(default_factory=dict)
     parts_sum: float | None = None
     observer: Interval | None = None

@@ -30,7 +30,8 @@ MODES = ("first", "warm-up", "plain", "timed", "close", "profiled", "disturbed")
 _WARM_UP_STEPS = 3
 # Steps in a row in one mode: many enough that the change of modes does not count, in seconds and in steps.
 _BLOCK_SECONDS, _BLOCK_LEAST, _BLOCK_MOST = 0.05, 4, 400
-_CLOSE_STEPS, _PROFILED_STEPS, _PROFILES = 3, 8, 2
+_CLOSE_STEPS, _CLOSE_UNEVEN, _PROFILED_STEPS, _PROFILES = 3, 12, 8, 2
+_UNEVEN = 1.5
 # Of the time of the run, at most so much is looked at closely.
 _CLOSE_SHARE = 0.1
 _SAMPLES = 8
@@ -199,7 +200,10 @@ class Watcher:
 
     def _plan(self) -> list[int]:
         """The modes of the next steps."""
-        typical = sorted(seconds for _, seconds, _, _ in self.steps[1:][-50:])[len(self.steps[1:][-50:]) // 2]
+        recent = sorted(seconds for _, seconds, _, _ in self.steps[1:][-50:])
+        typical = recent[len(recent) // 2]
+        # Where some steps do what others don't, a few in a row say little.
+        uneven = sum(recent) > _UNEVEN * typical * len(recent)
         block = min(max(round(_BLOCK_SECONDS / max(typical, 1e-6)), _BLOCK_LEAST), _BLOCK_MOST)
         if self._most is not None:
             block = min(block, max(_BLOCK_LEAST, (self._most - _WARM_UP_STEPS) // 12))
@@ -207,7 +211,7 @@ class Watcher:
         if self._spent[CLOSE] <= _CLOSE_SHARE * sum(self._spent[1:]):
             while self.before_close:
                 self.before_close.pop()()
-            plan += [DISTURBED, *[CLOSE] * _CLOSE_STEPS]
+            plan += [DISTURBED, *[CLOSE] * (_CLOSE_UNEVEN if uneven else _CLOSE_STEPS)]
             if self._profiles < _PROFILES:
                 self._profiles += 1
                 plan += [PROFILED] * _PROFILED_STEPS + [DISTURBED]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime
 import linecache
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from tflint_perf.measured.record import (
@@ -33,6 +33,8 @@ _INSIDE = 0.3
 # How many times as long a timer may take as in a loop of its own, at most.
 _DEEP = 10.0
 _BLOCKS = 20
+# How many times as long as the median step the mean one is where what steps do differs.
+_UNEVEN = 1.5
 _LEAST_STEPS = 5
 _STEADY = 5
 # A line that holds less of a step is left out, unless something is known to happen there.
@@ -49,8 +51,9 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
         for mode in (_PLAIN, _TIMED, _CLOSE)
     }
     usual = times[_PLAIN] or times[_TIMED] or [seconds for _, seconds, _, _ in steps[1:]]
-    step = _median(usual) if usual else None
-    parts = parts_of(seen, step.value) if step and seen["close"]["steps"] else {}
+    uneven = _are_uneven(usual)
+    step = _typical(usual, fmean if uneven else median) if usual else None
+    parts = parts_of(seen, step.value, uneven=uneven) if step and seen["close"]["steps"] else {}
     whole = sum(parts.values())
     return Record(
         program=tuple(program),
@@ -64,13 +67,16 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
         steps=_steps(seen),
         first_step=seen["first_step"],
         step=step,
+        median_step=median(usual) if usual else None,
         mean_step=_mean([seconds for _, seconds, mode, _ in steps if mode in (_PLAIN, _TIMED)] or usual),
         parts={part: seconds / whole * step.value for part, seconds in parts.items()}
         if step and whole
         else {},
         parts_sum=whole / step.value if step and whole else None,
         observer=_observer(seen, steps, step.value if step else 0.0),
-        detail=median(times[_CLOSE]) / step.value if times[_CLOSE] and step and step.value else None,
+        detail=(fmean if uneven else median)(times[_CLOSE]) / step.value
+        if times[_CLOSE] and step and step.value
+        else None,
         lines=_lines(seen, root, step.value if step else 0.0),
         traces=_traces(seen),
         growth=_growth(seen, steps),
@@ -84,12 +90,19 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
     )
 
 
-def _median(times: Sequence[float]) -> Interval:
-    """The median step, with an interval over blocks of steps: steps next to each other are much alike."""
+def _typical(times: Sequence[float], of: Callable[[Sequence[float]], float]) -> Interval:
+    """The median or mean step, with an interval over blocks of steps: steps next to each other are much alike."""
     size = max(1, len(times) // _BLOCKS)
-    blocks = [median(times[start : start + size]) for start in range(0, len(times) - size + 1, size)]
-    found = over_pairs(blocks)
-    return Interval(median(times), min(found.low, median(times)), max(found.high, median(times)))
+    blocks = [of(times[start : start + size]) for start in range(0, len(times) - size + 1, size)]
+    found, value = over_pairs(blocks), of(times)
+    return Interval(value, min(found.low, value), max(found.high, value))
+
+
+def _are_uneven(times: Sequence[float]) -> bool:
+    """Whether the mean step says more than the median: some steps do much that others don't, as where a whole episode is played
+    between two of them. A few may be longer for what else the machine does."""
+    most = sorted(times)[: len(times) - max(1, len(times) // 50)]
+    return bool(most) and fmean(most) > _UNEVEN * median(times)
 
 
 def _mean(times: Sequence[float]) -> float | None:
@@ -122,11 +135,11 @@ def _observer(
     return Interval(found.value + idle, found.low + idle, found.high + idle)
 
 
-def parts_of(seen: Mapping[str, Any], step: float) -> dict[Part, float]:
-    """Seconds by part of a step that takes `step` seconds."""
+def parts_of(seen: Mapping[str, Any], step: float, *, uneven: bool = False) -> dict[Part, float]:
+    """Seconds by part of a step that takes `step` seconds, in the mean where steps are uneven."""
     close = seen["close"]
     count = close["steps"]
-    a_step = defaultdict(float, _usual(close["by_step"]))
+    a_step = defaultdict(float, _usual(close["by_step"], uneven=uneven))
     timer = _timer(close, sum(a_step.values()) - step)
     for outer, inner, entries in close["entries"]:
         a_step[inner] -= timer * _INSIDE * entries / count
@@ -157,10 +170,12 @@ def _timer(close: Mapping[str, Any], longer: float) -> float:
     return min(max(longer / timers, least), _DEEP * least) if timers else least
 
 
-def _usual(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The mean by part of the middle half of the steps: a busy machine makes some that are like no other."""
+def _usual(steps: Sequence[Mapping[str, float]], *, uneven: bool) -> dict[str, float]:
+    """The mean by part of the middle half of the steps: a busy machine makes some that are like no other. Of all, where steps
+    are uneven."""
     ordered = sorted(steps, key=lambda parts: sum(parts.values()))
-    middle = ordered[len(ordered) // 4 : len(ordered) - len(ordered) // 4] or ordered
+    cut = 0 if uneven else len(ordered) // 4
+    middle = ordered[cut : len(ordered) - cut] or ordered
     names = {name for parts in middle for name in parts}
     return {name: sum(parts.get(name, 0.0) for parts in middle) / len(middle) for name in names}
 
