@@ -480,7 +480,7 @@ def test_rules_and_files_are_named_as_findings_name_them(tflint_perf: CommandLin
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["TFP999:train.py:14"], "unknown rule `TFP999`\n"),
+        (["XYZ999:train.py:14"], "unknown rule `XYZ999`\n"),
         (["gc-in-lop:train.py:14"], "unknown rule `gc-in-lop` (did you mean `gc-in-loop`?)"),
         (
             ["TFP60:train.py:14"],
