@@ -180,6 +180,7 @@ def test_the_commands_of_a_page_work_one_after_the_other(page: str, tmp_path: Pa
 RULE = Path("rules/precision/tfp612_summary_per_step.py")
 TEST = Path("tests/rules/test_tfp612.py")
 PAIR = Path("fixtures/TFP612")
+CALLERS = Path("tests/test_callers.py")
 SEEN = Path("tflint_perf/observed/evidence.toml")
 
 
@@ -197,6 +198,8 @@ def fill_in(block: Block, folder: Path) -> None:
         change(folder / TEST, r"^# First what must stay silent.*?(?=^\n*@pytest)", f"{block.text}\n\n")
     elif block.text.startswith("from __future__"):
         change(folder / RULE, r"^from __future__.*", block.text)
+    elif block.text.startswith("def test_"):
+        change(folder / CALLERS, r"\Z", f"\n\n{block.text}")
     elif block.language == "toml":
         change(folder / SEEN, r"^\[rules\.TFP612\]\nunseen = \"TODO.*?\n", block.text)
     else:
