@@ -122,6 +122,11 @@ def test_a_library_is_told_of_its_names_and_not_of_others() -> None:
     assert library("tfoo.bar") == ""
 
 
+def test_a_bar_shows_nothing_of_a_dataset_but_its_elements_whosever_it_is() -> None:
+    assert named("progress-bar")
+    assert named("progress-bar") <= named("takes-elements")
+
+
 # What still stands in code, and how often: move it to the rows, and take it from here.
 LEFT = {
     "analysis/execution/iterations.py": 2,

@@ -27,7 +27,8 @@ What a name is
 - `eager-mode`, `graph-mode`: who mentions it runs eagerly, or builds graphs.
 - `estimator`: estimators of TensorFlow 1. `wraps-models`: makes an estimator for scikit-learn of a Keras model.
 - `image-generator`: Keras's `ImageDataGenerator`. `flows`: its methods that give batches.
-- `progress-bar`: a bar that shows how far a loop is, and gives the elements of what it is given.
+- `progress-bar`: a bar that shows how far a loop is, and gives the elements of what it is given: `hands-on=elements` goes without
+  saying. Such a row says `takes-elements` as well.
 - `hands-on=`: what a loop over its result gets of what it is given: "elements", elements of a "copy", of an "iterator", "some" of
   them, "numbered" ones, or "tuples" with one of each argument.
 - `sequential`: a Keras model that is a list of layers. `input`: an input of a Keras model.
@@ -138,7 +139,7 @@ Compiled code
 - `host`: runs on the host, so compiled code cannot. `works-on-arrays`: so, whoever has a function of that name.
 - `same-when-traced`, `of-attributes`: of NumPy, but means the same at trace time, or needs no number of a tensor.
 - `takes-counters`, `takes-any-integer`, `takes-arrays`: takes an integer tensor, of any type, or arrays as it does tensors.
-- `takes-elements`: shows nothing of the dataset that it takes elements from.
+- `takes-elements`: shows nothing of the dataset that it takes elements from, but how many there are: not its class, nor its text.
 - `ops`: name spaces of ops. `runs-no-op`: among them, but runs none.
 - `twin=`: the op that does what a function of another library does. `alike=`: so that a call may stay as it is: with so
   many arguments by place, as a reduction, or with an axis.
