@@ -27,7 +27,7 @@ MKDOCS := $(VENV)/.mkdocs-installed
 help:
 	@echo 'make demo      install into $(VENV), lint the slow fixtures, show what --fix would do to one'
 	@echo 'make test      install what the tests need, then run ruff, mypy and all tests on all cores'
-	@echo 'make quick     the tests that take no time, under a minute: what to run while editing'
+	@echo 'make quick     most tests, in about a minute on four cores: what to run while editing'
 	@echo 'make lint      ruff, mypy and import-linter alone'
 	@echo 'make docs      build the site into build/site'
 	@echo 'make rule      begin a new rule: make rule CODE=TFP512 NAME=some-name (docs/adding-a-rule.md)'

@@ -81,7 +81,7 @@ def test_an_argument_after_two_dashes_is_no_argument_file() -> None:
         ),
         (["rule"], "give the code or the name of a rule, or --all"),
         (["rule", "TFP001", "--all"], "give the code or the name of a rule, or --all"),
-        (["rule", "TFP999"], "unknown rule `TFP999`\n"),
+        (["rule", "XYZ999"], "unknown rule `XYZ999`\n"),
         (["rule", "predict"], "unknown rule `predict`; these are about it: TFP105 keras-call-in-loop"),
         (["config", "slect"], "unknown key `slect` (did you mean `select`?)"),
         (["-o", "no/such/folder.txt"], "--output-file: no/such/folder.txt: no such file or folder"),

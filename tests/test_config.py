@@ -78,7 +78,7 @@ def test_a_broken_pyproject_of_another_project_is_passed_over(tmp_path: Path) ->
             r"pyproject.toml:4: unknown key `ignroe` \(did you mean `ignore`\?\)",
         ),
         ("tool.tflint-perf = 1\n", r"pyproject.toml: `tool.tflint-perf` must be a table"),
-        ("[tool.tflint-perf]\nselect = ['TFP999x']\n", r"pyproject.toml:2: unknown rule `TFP999x`"),
+        ("[tool.tflint-perf]\nselect = ['XYZ999']\n", r"pyproject.toml:2: unknown rule `XYZ999`"),
         ("[tool.tflint-perf]\nfixable = ['nope']\n", r"pyproject.toml:2: unknown rule `nope`"),
         ("[tool.tflint-perf]\nextend = 'no.toml'\n", r"pyproject.toml:2: `extend`: no such file: no.toml"),
         (

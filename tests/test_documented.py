@@ -172,7 +172,7 @@ def test_the_commands_of_a_page_work_one_after_the_other(page: str, tmp_path: Pa
             for command, shown in block.commands():
                 if (page, bare(command)) not in NOT_RUN:
                     try_command(block, command, shown, folder)
-        elif block.language == "python" and page in BY_HAND:
+        elif block.language in ("python", "toml") and page in BY_HAND:
             BY_HAND[page](block, folder)
     AFTERWARDS.get(page, lambda *_: None)(folder, forks)
 
@@ -180,6 +180,8 @@ def test_the_commands_of_a_page_work_one_after_the_other(page: str, tmp_path: Pa
 RULE = Path("rules/precision/tfp612_summary_per_step.py")
 TEST = Path("tests/rules/test_tfp612.py")
 PAIR = Path("fixtures/TFP612")
+CALLERS = Path("tests/test_callers.py")
+SEEN = Path("tflint_perf/observed/evidence.toml")
 
 
 def change(path: Path, pattern: str, text: str) -> None:
@@ -196,6 +198,10 @@ def fill_in(block: Block, folder: Path) -> None:
         change(folder / TEST, r"^# First what must stay silent.*?(?=^\n*@pytest)", f"{block.text}\n\n")
     elif block.text.startswith("from __future__"):
         change(folder / RULE, r"^from __future__.*", block.text)
+    elif block.text.startswith("def test_"):
+        change(folder / CALLERS, r"\Z", f"\n\n{block.text}")
+    elif block.language == "toml":
+        change(folder / SEEN, r"^\[rules\.TFP612\]\nunseen = \"TODO.*?\n", block.text)
     else:
         script = folder / PAIR / ("slow.py" if "summary()" in block.text else "fast.py")
         change(script, r"^    for inputs, targets in dataset\.take.*", block.text)
@@ -297,7 +303,16 @@ def starts_the_server(document: dict[str, Any]) -> None:
     assert (server["command"], server["args"]) == ("tflint-perf", ["server"])
 
 
-CONFIGURATIONS_OF_OTHERS = {"custom-rules.md": is_a_package_of_rules, "editors.md": starts_the_server}
+def says_what_a_run_sees(document: dict[str, Any]) -> None:
+    """It is filled in when its page is played."""
+    assert document["rules"]["TFP612"].keys() == {"unseen"}
+
+
+CONFIGURATIONS_OF_OTHERS = {
+    "adding-a-rule.md": says_what_a_run_sees,
+    "custom-rules.md": is_a_package_of_rules,
+    "editors.md": starts_the_server,
+}
 
 
 def schema_and_document(loaded: Any) -> tuple[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from tests.commandline import SLOW, CommandLine
 from tests.notebooks import notebook
 from tests.test_report_formats import RDJSON
-from tests.test_report_sarif import SCHEMA
+from tests.test_report_sarif import SCHEMA, there_is_a_schema
 
 AGENT = """\
 import gc
@@ -237,11 +237,9 @@ def test_json_has_the_way_as_data(tflint_perf: CommandLine, format: str) -> None
     ]
 
 
-def test_sarif_and_rdjson_have_the_places_as_related_ones(tflint_perf: CommandLine) -> None:
+def test_sarif_has_the_places_as_related_ones(tflint_perf: CommandLine) -> None:
     project(tflint_perf)
-    document = reported(tflint_perf, "sarif")
-    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
-    (result,) = document["runs"][0]["results"]
+    (result,) = reported(tflint_perf, "sarif")["runs"][0]["results"]
     assert [
         (
             place["id"],
@@ -255,6 +253,16 @@ def test_sarif_and_rdjson_have_the_places_as_related_ones(tflint_perf: CommandLi
         (1, "`agent.act` is called here", "play.py", {"startLine": 9}),
         (2, "`self._policy` is called here", "agents/dqn.py", {"startLine": 7}),
     ]
+
+
+@there_is_a_schema
+def test_sarif_with_related_places_fits_its_schema(tflint_perf: CommandLine) -> None:
+    project(tflint_perf)
+    jsonschema.validate(reported(tflint_perf, "sarif"), json.loads(SCHEMA.read_text(encoding="utf-8")))
+
+
+def test_rdjson_has_the_places_as_related_ones(tflint_perf: CommandLine) -> None:
+    project(tflint_perf)
     document = reported(tflint_perf, "rdjson")
     jsonschema.validate(document, RDJSON)
     (diagnostic,) = document["diagnostics"]

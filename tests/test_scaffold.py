@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tflint_perf.cli.scaffold import scaffold
+from tflint_perf.cli.scaffold import scaffold, with_evidence
+from tflint_perf.config.reading import toml_of
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +24,7 @@ site.ENABLE_USER_SITE = False
 """
 
 
-def write(folder: Path, code: str = "ACM101", name: str = "some-slow-thing") -> Result:
+def write(folder: Path, code: str = "ACM101", name: str = "some-slow-thing", *more: str) -> Result:
     rules = folder / "acme_rules"
     for made in (rules / "fixtures", folder / "tests", folder / "acme-1.0.dist-info"):
         made.mkdir(parents=True, exist_ok=True)
@@ -32,7 +33,7 @@ def write(folder: Path, code: str = "ACM101", name: str = "some-slow-thing") -> 
         "[tflint_perf.rules]\nacme = acme_rules\n"
     )
     options = [f"--rules={rules}", f"--fixtures={rules / 'fixtures'}", f"--tests={folder / 'tests'}"]
-    return CliRunner().invoke(scaffold, [code, name, *options])
+    return CliRunner().invoke(scaffold, [code, name, *options, *more])
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +57,26 @@ def test_it_writes_a_rule_a_pair_and_a_test(written: Path) -> None:
         "acme_rules/fixtures/ACM101/fast.py",
         "tests/test_acm101.py",
     }
+
+
+EVIDENCE = (ROOT / "tflint_perf" / "observed" / "evidence.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("code", ["TFP000", "TFP450", "TFP998"])
+def test_what_a_run_sees_of_a_rule_is_added_in_the_order_of_the_codes(code: str) -> None:
+    before, after = toml_of(EVIDENCE), toml_of(with_evidence(EVIDENCE, code))
+    assert list(after["rules"]) == sorted([*before["rules"], code])
+    assert after["rules"].pop(code)["unseen"].startswith("TODO")
+    assert after == before
+
+
+def test_what_a_run_sees_is_said_of_this_tools_own_rules_alone(tmp_path: Path) -> None:
+    own = tmp_path / "evidence.toml"
+    own.write_text("[rules.TFP101]\nunseen = 'it is not seen'\n")
+    assert write(tmp_path, "ACM102", "one", f"--evidence={own}").exit_code == 0
+    assert "ACM102" not in own.read_text()
+    assert write(tmp_path, "TFP998", "another", f"--evidence={own}").output.splitlines()[-1] == str(own)
+    assert list(toml_of(own.read_text())["rules"]) == ["TFP101", "TFP998"]
 
 
 @pytest.mark.parametrize("command", ["check", "format --check"])

@@ -413,9 +413,26 @@ def test_what_another_file_says_counts_and_is_told(tflint_perf: CommandLine) -> 
     out = tflint_perf("--why", "TFP101:steps.py:4").out
     assert "found: the gradient step runs in eager mode" in out
     assert "The places in other files that call `def step(model, x, optimizer)` (row 3)" in out
-    assert "in `train.py`, in eager mode, per step" in " ".join(out.split())
+    way = "by `for x in dataset:` (`train.py`, row 5), then `step(model, x, optimizer)` (row 6)"
+    assert f"in `train.py`, in eager mode, per step: {way}" in " ".join(out.split())
     tflint_perf.write("train.py", train.format("@tf.function\n"))
     assert "\nfound: nothing\n" in tflint_perf("--why", "TFP101:steps.py:4").out
+
+
+def test_the_way_from_a_loop_through_several_files_is_told_with_each_file(tflint_perf: CommandLine) -> None:
+    tidy = "import gc\nimport tensorflow as tf\ndef tidy():\n    gc.collect()\n"
+    loop = "import tensorflow as tf\nfrom parts.middle import after\nfor x in dataset:\n    model.train_on_batch(x)\n    after(x)\n"
+    for name, text in {
+        "pyproject.toml": "",
+        "parts/__init__.py": "",
+        "parts/low.py": tidy,
+        "parts/middle.py": "from parts.low import tidy\ndef after(x):\n    tidy()\n",
+        "top.py": loop,
+    }.items():
+        tflint_perf.write(name, text)
+    out = " ".join(tflint_perf("--why", "TFP406:parts/low.py:4").out.split())
+    way = "by `for x in dataset:` (`top.py`, row 3), then `after(x)` (row 5), then `tidy()` (`parts/middle.py`, row 3)"
+    assert f"in `parts/middle.py`, in eager mode, per step: {way}" in out
 
 
 # Notebooks
@@ -480,7 +497,7 @@ def test_rules_and_files_are_named_as_findings_name_them(tflint_perf: CommandLin
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["TFP999:train.py:14"], "unknown rule `TFP999`\n"),
+        (["XYZ999:train.py:14"], "unknown rule `XYZ999`\n"),
         (["gc-in-lop:train.py:14"], "unknown rule `gc-in-lop` (did you mean `gc-in-loop`?)"),
         (
             ["TFP60:train.py:14"],

@@ -58,13 +58,13 @@ CONCRETE = {
 @pytest.mark.parametrize("source", SYMBOLIC.values(), ids=SYMBOLIC.keys())
 def test_stands_for_a_tensor_of_the_model(source: str) -> None:
     model = model_of(source)
-    assert model.functional_models.is_symbolic(here(model).args[0].value)
+    assert model.functional_models.is_of_model(here(model).args[0].value)
 
 
 @pytest.mark.parametrize("source", CONCRETE.values(), ids=CONCRETE.keys())
 def test_stands_for_none(source: str) -> None:
     model = model_of(source)
-    assert not model.functional_models.is_symbolic(here(model).args[0].value)
+    assert not model.functional_models.is_of_model(here(model).args[0].value)
 
 
 def test_what_leads_to_the_outputs_of_a_model_is_a_part_of_it() -> None:

@@ -17,7 +17,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "run.md"
 
 
 def test_each_rule_stands_in_one_of_the_two_tables() -> None:
-    assert SEEN.keys() | UNSEEN.keys() == RULES
+    said = SEEN.keys() | UNSEEN.keys()
+    table = "tflint_perf/observed/evidence.toml: its head explains the words"
+    missing = sorted(RULES - said)
+    assert not missing, f'write [rules.{missing[0]}] with unseen = "…", or with says and by, in {table}'
+    assert said <= RULES, f"there is no rule {min(said - RULES)}: take it out of {table}"
     assert not SEEN.keys() & UNSEEN.keys()
 
 

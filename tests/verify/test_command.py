@@ -282,6 +282,16 @@ def test_a_machine_that_is_too_noisy_ends_with_2_and_says_what_was_seen(
     assert f"TFP406: too noisy: machine too noisy to judge: {seen}" in ran.err
 
 
+def test_a_machine_that_is_too_noisy_is_not_said_to_be_kept(
+    tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch, fixtures: Path
+) -> None:
+    busy = (pieces_of_work() * 0.009, 0.001)
+    monkeypatch.setattr(session, "Machine", partial(Machine, lambda: busy))
+    ran = tflint_perf("verify", "TFP406", *FEW, "--record")
+    assert ran.err.splitlines()[-1] == "tflint-perf: TFP406: not kept: the machine was too busy"
+    assert list((fixtures / "evidence").iterdir()) == []
+
+
 @pytest.mark.usefixtures("fixtures")
 def test_a_run_stops_in_time_and_says_what_is_left(tflint_perf: CommandLine) -> None:
     ran = tflint_perf("verify", "TFP105", "TFP406", *FEW, "--for", "0.0001")

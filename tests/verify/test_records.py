@@ -159,6 +159,13 @@ def test_what_a_busy_machine_measured_of_time_stays_as_it_is_on_file(
     assert read_kept(tmp_path, RECORD) == (measured if is_kept else RECORD)
 
 
+def test_where_a_busy_machine_measured_all_there_is_no_file(tmp_path: Path) -> None:
+    busy = replace(RECORD, results={"TFP101": replace(RESULT, verdict="too noisy")})
+    keep_as_it_comes(tmp_path, busy)
+    keep(tmp_path, busy)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_results_from_elsewhere_replace_a_record_as_a_whole(tmp_path: Path) -> None:
     keep(tmp_path, RECORD)
     other = replace(RECORD, versions={"tensorflow": "9.9.0"})

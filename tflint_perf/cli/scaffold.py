@@ -13,6 +13,9 @@ from string import Template
 
 import click
 
+from tflint_perf.catalogue.rules import PREFIX, catalogue
+
+_EVIDENCE = Path("tflint_perf/observed/evidence.toml")
 _CODE = re.compile(r"[A-Z]{2,}[0-9]{3}")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -158,6 +161,14 @@ def test_its_fix_gives(source: str, expected: str) -> None:
 ''')
 
 
+_SEEN = Template("""\
+[rules.$code]
+unseen = "TODO: why a run sees nothing of it; or else `says`, `by` and the others, which the head of this file explains"
+""")
+# The tables of a file that says what a run sees of each rule.
+_TABLE = re.compile(r"(?m)^\[(?:rules\.(\w+)|.*)\]$")
+
+
 def skeleton(code: str, name: str, rules: Path, fixtures: Path, tests: Path) -> Mapping[Path, str]:
     """The files of a new rule, by their paths."""
     words = {"code": code, "name": name, "klass": "".join(map(str.capitalize, name.split("-")))}
@@ -169,6 +180,19 @@ def skeleton(code: str, name: str, rules: Path, fixtures: Path, tests: Path) -> 
     }
 
 
+def with_evidence(text: str, code: str) -> str:
+    """A file of evidence with an entry for a new rule, in the order of the codes."""
+    tables = list(_TABLE.finditer(text))
+    of_rules = [table for table in tables if table[1]]
+    behind = next((table for table in of_rules if table[1] > code), None)
+    if behind is None:
+        behind = next((table for table in tables if of_rules and table.start() > of_rules[-1].start()), None)
+    entry = _SEEN.substitute(code=code)
+    if behind is None:
+        return f"{text}\n{entry}"
+    return f"{text[: behind.start()]}{entry}\n{text[behind.start() :]}"
+
+
 def _family(rules: Path, code: str) -> Path:
     """The folder in which the rules of the same hundred stand; the folder of all where there are none yet."""
     files = rules.glob(f"*/{code[:-2].lower()}[0-9][0-9]_*.py")
@@ -176,8 +200,6 @@ def _family(rules: Path, code: str) -> Path:
 
 
 def _refuse(code: str, name: str) -> None:
-    from tflint_perf.catalogue.rules import catalogue
-
     if _CODE.fullmatch(code) is None:
         raise click.UsageError(f"a code is capital letters and three digits, not {code!r}")
     if _NAME.fullmatch(name) is None:
@@ -193,19 +215,29 @@ def _refuse(code: str, name: str) -> None:
 @click.option("--rules", type=click.Path(path_type=Path), default="rules", show_default=True)
 @click.option("--fixtures", type=click.Path(path_type=Path), default="fixtures", show_default=True)
 @click.option("--tests", type=click.Path(path_type=Path), default="tests/rules", show_default=True)
-def scaffold(code: str, name: str, rules: Path, fixtures: Path, tests: Path) -> None:
-    """Write the skeleton of a rule, of its pair of scripts and of its test."""
+@click.option(
+    "--evidence", type=click.Path(path_type=Path), default=_EVIDENCE, show_default=True,
+    help="For this tool's own rules: where it is said what a run sees of each.",
+)  # fmt: skip
+def scaffold(code: str, name: str, rules: Path, fixtures: Path, tests: Path, evidence: Path) -> None:
+    """Write the skeleton of a rule, of its pair of scripts and of its test; for an own rule also what a run sees of it."""
     _refuse(code, name)
     files = skeleton(code, name, rules, fixtures, tests)
     for folder in (rules, fixtures, tests):
         if not folder.is_dir():
             raise click.UsageError(f"no such folder: {folder}")
+    is_own = code.startswith(PREFIX)
+    if is_own and not evidence.is_file():
+        raise click.UsageError(f"no such file: {evidence}")
     if there := [str(path) for path in files if path.exists()]:
         raise click.UsageError(f"there already: {', '.join(there)}")
     for path, text in files.items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         click.echo(path)
+    if is_own:
+        evidence.write_text(with_evidence(evidence.read_text(encoding="utf-8"), code), encoding="utf-8")
+        click.echo(evidence)
 
 
 if __name__ == "__main__":

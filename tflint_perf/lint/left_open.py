@@ -32,7 +32,9 @@ _PER_STEP = Caller(
     applied=True,
 )
 _COMPILED = Caller("compile", "compiled")
-_ONCE = Caller("call", "eager", given=(Given("*", -1, None, symbolic=True),), passed=(Passed("*", -1),))
+_ONCE = Caller(
+    "call", "eager", given=(Given("*", -1, None, of_functional_model=True),), passed=(Passed("*", -1),)
+)
 _CONSUMING = Caller("consume", which="*")
 
 

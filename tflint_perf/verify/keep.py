@@ -39,7 +39,11 @@ def keep(folder: Path, record: Record) -> Path:
         ConfigError: the file is from other versions, and has results that were not measured again.
     """
     results = {name: result for name, result in record.results.items() if is_of_a_calm_machine(result)}
-    path, kept = file_of(folder, record), read_kept(folder, record)
+    path = file_of(folder, record)
+    if not results:
+        _unfinished(folder, record).unlink(missing_ok=True)
+        return path
+    kept = read_kept(folder, record)
     others = {name: result for name, result in kept.results.items() if name not in results} if kept else {}
     if kept and others and not _alike(kept, record):
         raise ConfigError(

@@ -260,12 +260,12 @@ def _kept(experiments: Sequence[Experiment], record: Record) -> Record | None:
 def _keep(experiments: Sequence[Experiment], record: Record) -> None:
     for folder in dict.fromkeys(experiment.evidence for experiment in experiments):
         names = [experiment.name for experiment in experiments if experiment.evidence == folder]
-        for name in names:
-            if not is_of_a_calm_machine(record.results[name]):
-                say(f"{name}: not kept: the machine was too busy")
-        say(
-            f"kept in {keep(folder, replace(record, results={name: record.results[name] for name in names}))}"
-        )
+        busy = [name for name in names if not is_of_a_calm_machine(record.results[name])]
+        for name in busy:
+            say(f"{name}: not kept: the machine was too busy")
+        path = keep(folder, replace(record, results={name: record.results[name] for name in names}))
+        if len(busy) < len(names):
+            say(f"kept in {path}")
 
 
 def _write(record: Record, experiments: Sequence[Experiment], request: Request) -> None:

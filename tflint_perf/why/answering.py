@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import field, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from tflint_perf.catalogue.rules import RuleInfo, catalogue
 from tflint_perf.config.files import settings_for
 from tflint_perf.config.settings import Settings
 from tflint_perf.errors import SourceError
-from tflint_perf.finding import Finding
+from tflint_perf.finding import Finding, Via
 from tflint_perf.lint.screen import passes, through_callers, through_imports
 from tflint_perf.lint.suppress import suppressing_rows
 from tflint_perf.project.linting import FileResult, Heard, Neighbours, files_that_call, lint_and_hear
@@ -214,6 +215,11 @@ class _OtherFiles:
         names = map(name_outside, (function, *self._calls.makers_of_iterators(function)))
         files = dict.fromkeys(file for name in names for file in self._calling.get(name, ()))
         return [self.shortened(str(file)) for file in files]
+
+    def file_of(self, via: Via) -> str:
+        """The file that a part of a way from a step loop to this file is in."""
+        here = self._asking.neighbours.at(self._asking.place.path)
+        return self.shortened(os.path.normpath(here.parent / via.file) if via.file else str(here))
 
     @cached_property
     def _calling(self) -> dict[str, list[Path]]:

@@ -14,6 +14,7 @@ import libcst as cst
 from tflint_perf.analysis.python.scopes import Block, Function, Scope
 from tflint_perf.analysis.values.caller import Caller
 from tflint_perf.analysis.values.values import Value
+from tflint_perf.finding import Via
 from tflint_perf.records import dataclass
 from tflint_perf.why.choosing import Chosen
 from tflint_perf.why.places import Here, Places, Spot, node_of, nodes_in, shortened
@@ -54,6 +55,9 @@ class OtherFiles(Protocol):
 
     def calling(self, function: Function) -> list[str]:
         """The files that call a function of this file."""
+
+    def file_of(self, via: Via) -> str:
+        """The file that a part of a way from a step loop to this file is in."""
 
 
 class Words:
@@ -212,7 +216,20 @@ class Words:
         ]
         where = ", ".join(f"`{file}`" for file in files[:_MOST_PARTS]) or f"{len(answer)} of them"
         more = f" and {len(files) - _MOST_PARTS} more files" if len(files) > _MOST_PARTS else ""
-        return f"in {where}{more}{', ' if told else ''}{', '.join(told)}"
+        return f"in {where}{more}{', ' if told else ''}{', '.join(told)}{self._way_of(answer)}"
+
+    def _way_of(self, callers: Collection[Caller]) -> str:
+        """What leads to one of some calls on each step, from the loop down: `: by `for x in data:` (`loop.py`, row 4)`."""
+        ways = [each.each_step for each in callers if each.per_step and each.each_step]
+        if not ways:
+            return ""
+        said, before = [], ""
+        for via in next((way for way in ways if all(via.always for via in way)), ways[0]):
+            file = self._others.file_of(via)
+            row = row_of(Spot(via.code, via.row, via.cell))
+            said.append(f"`{shortened(via.code)}` ({row if file == before else f'`{file}`, {row}'})")
+            before = file
+        return f": by {', then '.join(said)}"
 
     def _parts(self, parts: list[object], spots: list[Spot], depth: int) -> str:
         parts = [part for part in parts if not isinstance(part, bool | None)]

@@ -27,7 +27,8 @@ What a name is
 - `eager-mode`, `graph-mode`: who mentions it runs eagerly, or builds graphs.
 - `estimator`: estimators of TensorFlow 1. `wraps-models`: makes an estimator for scikit-learn of a Keras model.
 - `image-generator`: Keras's `ImageDataGenerator`. `flows`: its methods that give batches.
-- `progress-bar`: a bar that shows how far a loop is, and gives the elements of what it is given.
+- `progress-bar`: a bar that shows how far a loop is, and gives the elements of what it is given: `hands-on=elements` goes without
+  saying. Such a row says `takes-elements` as well.
 - `hands-on=`: what a loop over its result gets of what it is given: "elements", elements of a "copy", of an "iterator", "some" of
   them, "numbered" ones, or "tuples" with one of each argument.
 - `sequential`: a Keras model that is a list of layers. `input`: an input of a Keras model.
@@ -40,7 +41,6 @@ What a call gives
 - `one-tensor`: one dense tensor, whatever it is given. `gives-any`: what the function that it is given gives.
 - `dtype=`, `dtype-at=`: the type of its numbers where it is told none, and where that would stand among the arguments.
 - `number=`, `size-at=`: the type of the Python number that it gives, unless a size stands at that place.
-- `shape=`: of what an op gives: "kept" as the argument has it, "broadcast" from two, or that of a "product".
 - `takes-shape`: the shape stands first. `takes-dims`: under the name `dims`. `makes-of-shape`: of the shape it is told.
 - `makes-like`: ones or zeros of the shape of what it is given. `makes-zeros`: nothing but zeros.
 - `makes-tensor`: makes a tensor of host data. `brings`: so that a value made there counts as brought to the device.
@@ -68,7 +68,11 @@ What it computes
 - `condenses`: gives, or keeps, far less than it takes: a statistic, or what is distinct.
 - `tells-backend`: the name of the backend that Keras runs on.
 - `learns-from-data`: a layer's method that reads a whole dataset, once, for what the layer needs to know of it.
-- `keeps-bytes`: leaves 8-bit numbers what they are. `keeps-size`: a layer that gives images of the size that it gets.
+- `shape=`: of what an op gives: "kept" as its first argument by place has it, "broadcast" from two, or that of a "product"; asked
+  where eager loops are staged, which need the very shape.
+- `keeps-size`: a layer that gives images of the size that it gets; of other layers of Keras it is open how large elements become.
+- `size-known`: the same of functions of Python and NumPy: what it does to the size of an element is known: nothing.
+- `keeps-bytes`: leaves 8-bit numbers what they are, be they more or fewer: a crop does.
 - `keeps-eight-bits`: leaves the type of an array and about as many numbers in it.
 - `keeps-type`: of the type of what it is given first. `keeps-number`: as many names of files as it is given.
 - `like-first`: has the structure of its first argument. `nests`: works on structures.
@@ -81,7 +85,7 @@ What it computes
 - `combines`: makes one tensor, or a dataset, of what a list has collected.
 - `pads-sequences`: makes an array of sequences. `decodes-images`, `decodes-audio`, `decodes-raw`, `decodes`: of bytes.
 - `parses`: reads bytes that it is given, not files. `parses-batches`: a whole batch of them.
-- `prepares-samples`: prepares one sample. `size-known`: what it does to the size of an element is known: nothing.
+- `prepares-samples`: prepares one sample.
 
 Memory that others may write to
 
@@ -135,7 +139,7 @@ Compiled code
 - `host`: runs on the host, so compiled code cannot. `works-on-arrays`: so, whoever has a function of that name.
 - `same-when-traced`, `of-attributes`: of NumPy, but means the same at trace time, or needs no number of a tensor.
 - `takes-counters`, `takes-any-integer`, `takes-arrays`: takes an integer tensor, of any type, or arrays as it does tensors.
-- `takes-elements`: shows nothing of the dataset that it takes elements from.
+- `takes-elements`: shows nothing of the dataset that it takes elements from, but how many there are: not its class, nor its text.
 - `ops`: name spaces of ops. `runs-no-op`: among them, but runs none.
 - `twin=`: the op that does what a function of another library does. `alike=`: so that a call may stay as it is: with so
   many arguments by place, as a reduction, or with an axis.

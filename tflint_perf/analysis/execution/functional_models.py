@@ -1,11 +1,11 @@
 """Functional models of Keras that are put together: layers are called on what stands for an input, and nothing is computed.
 
     models.applies(call)        # `Dense(3)(x)` and `head(x)` where x comes from `keras.Input`, or ends in `Model(…, x)`
-    models.is_symbolic(x)       # whether x stands for a tensor that such a model will be given, or will make
+    models.is_of_model(x)       # whether x stands for a tensor that such a model will be given, or will make
     models.builds(function)     # whether a function makes inputs or a model of its own
 
-A value is symbolic by where it comes from: an input, the ends of a model, a layer with weights that is made only to be applied
-once, in code that runs once. What a model is made of is found from its end, too: whatever comes in as a parameter,
+A value is of such a model by where it comes from: an input, the ends of a model, a layer with weights that is made only to be
+applied once, in code that runs once. What a model is made of is found from its end, too: whatever comes in as a parameter,
 all that leads to the outputs of a `Model` was applied to inputs.
 """
 
@@ -37,7 +37,7 @@ Path = tuple[int, ...]
 
 # What a model or a layer was built of, by the attributes of either.
 _ENDS = frozenset({"input", "inputs", "output", "outputs"})
-# What a call may give that computes with symbolic tensors.
+# What a call may give that computes with tensors of such a model.
 _MAY_BE_TENSORS = frozenset({"unknown", "tensor", "list", "tuple", "dict"})
 _DEEPEST = 40
 
@@ -54,10 +54,10 @@ class FunctionalModels:
         self._parameters: dict[tuple[Function, str], bool] = {}
 
     def applies(self, call: cst.Call) -> bool:
-        """Whether `call` applies something to symbolic tensors: a model gets a part by it, and nothing is computed."""
-        return call in self._parts or any(self.is_symbolic(arg.value) for arg in call.args)
+        """Whether `call` applies something to tensors of a functional model, which gets a part by it, and nothing is computed."""
+        return call in self._parts or any(self.is_of_model(arg.value) for arg in call.args)
 
-    def is_symbolic(self, node: cst.BaseExpression) -> bool:
+    def is_of_model(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is, or holds, a tensor that stands for an input or a result of a functional model."""
         return self._asked(node)
 
@@ -107,7 +107,7 @@ class FunctionalModels:
         return self._ask(node, (), set())
 
     def _ask(self, node: cst.BaseExpression, path: Path, seen: set[tuple[cst.CSTNode, Path]]) -> bool:
-        """Whether `node`, or the part of it that is asked for, is symbolic, or any of it."""
+        """Whether `node`, or the part of it that is asked for, is of such a model, or any of it."""
         if (node, path) in seen or len(seen) > _DEEPEST**2:
             return False
         seen.add((node, path))
@@ -146,7 +146,7 @@ class FunctionalModels:
                 yield put.value
 
     def _is_given(self, function: Function, name: str) -> bool:
-        """Whether all callers give `function` a symbolic tensor as the parameter `name`. What Keras calls gets tensors,
+        """Whether all callers give `function` a tensor of such a model as the parameter `name`. What Keras calls gets tensors,
         too."""
         known = self._parameters.get((function, name))
         if known is None:
@@ -158,7 +158,9 @@ class FunctionalModels:
 
     def _is_given_by_all(self, function: Function, name: str) -> bool:
         callers = self._calls.callers_outside(function)
-        if not all(any(given.symbolic for given in given_by(caller, function, name)) for caller in callers):
+        if not all(
+            any(given.of_functional_model for given in given_by(caller, function, name)) for caller in callers
+        ):
             return False
         values = self._calls.arguments(function, name)
         given = [value for value in values if self._infer.value(value).kind != "none"]
@@ -228,7 +230,7 @@ class FunctionalModels:
 
 
 def _parts_of(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """The parts of an expression of which any makes the whole symbolic."""
+    """The parts of an expression of which any makes the whole one of a functional model."""
     match node:
         case cst.Tuple() | cst.List() | cst.Set() | cst.Dict():
             yield from (element.value for element in node.elements)

@@ -181,8 +181,8 @@ def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
         place = at if arg.keyword is None else -1
         size = model.loops.batches.size(arg.value)
         few: Literal["", "sample", "batch"] = size if size in ("sample", "batch") else ""
-        if model.functional_models.is_symbolic(arg.value):
-            yield Given(name, place, None, symbolic=True)
+        if model.functional_models.is_of_model(arg.value):
+            yield Given(name, place, None, of_functional_model=True)
         elif isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
             how = model.batch_makers.sources.of(arg.value)
             for value in model.value(arg.value).alternatives:

@@ -30,7 +30,7 @@ class Given:
 
     `how` says how batches that are taken from it are made on the host. Of an object, `path` leads to its class, which may
     make batches by other ways than being run over: by a method, in an attribute. `made` says that it is a tensor which
-    the device made, `size` that it is one sample, or one batch, `symbolic` that it stands for an input of a functional model. Of a
+    the device made, `size` that it is one sample, or one batch, `of_functional_model` that it stands for a tensor of one. Of a
     model and a dataset the `kind` is told; of a dataset also how far ahead its elements are made, what they are, and how they were made
     large, as `Origin` has them.
     """
@@ -41,7 +41,7 @@ class Given:
     path: str = ""
     made: bool = False
     size: Literal["", "sample", "batch"] = ""
-    symbolic: bool = False
+    of_functional_model: bool = False
     kind: Literal["", "model", "dataset", "iterator"] = ""
     ready: str = ""
     elements: str = ""
