@@ -84,7 +84,9 @@ def _assigned_to(infer: Inference, node: cst.Attribute) -> Value:
     """What the class of an object gives one of its attributes anew."""
     klass = infer.classes.writing_class(node)
     given = klass.attributes[node.attr.value] if klass is not None else ()
-    made = [value_of_binding(infer, b, klass.scope) for b in given if klass is not None and b.kind == "assign"]
+    made = [
+        value_of_binding(infer, b, klass.scope) for b in given if klass is not None and b.kind == "assign"
+    ]
     return join(made) if made else UNKNOWN
 
 
