@@ -266,6 +266,9 @@ class Linked:
             return self._one_of(settled.file, thing)
         if thing.kind in ("function", "compiled", "class"):
             return Value(thing.kind, outside=settled.path)  # type: ignore[arg-type]
+        if thing.gives == "dict" and thing.parts and thing.parts[0].key:
+            items = tuple(_of_kind(part.gives) for part in thing.parts)
+            return Value("dict", items=items, keys=tuple(part.key for part in thing.parts))
         if thing.gives in ("list", "dict") and thing.parts:
             held = self._of_part(settled.file, thing.parts[0], f"{settled.path}[]", 0)
             return Value(thing.gives, element=held)  # type: ignore[arg-type]

@@ -33,7 +33,7 @@ _BY_KIND = frozenset({"none", "tensor", "array", "number", "string", "variable",
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a tuple that a function gives: as `Thing` says it."""
+    """A part of a tuple that a function gives, or what a dict holds by a `key`: as `Thing` says it."""
 
     gives: str
     path: str = ""
@@ -42,6 +42,7 @@ class Part:
     elements: str = ""
     large: str = ""
     source: Batch | None = None
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +213,16 @@ def _named(model: Model, name: str, value: Value, *, made: bool = False) -> Iter
         yield name, Thing("value", value.kind, parts=(_part(model, value.element),), made=made)
     elif part.gives != "unknown" or part.path:
         yield name, _with(Thing("value"), part, made)
+    elif value.keys and any(item.kind == "number" for item in value.items or ()):
+        yield name, Thing("value", "dict", parts=tuple(_numbers_by_key(value)), made=made)
     elif value.kind == "compiled":
         yield name, Thing("compiled", acts=True, compiled=True)
+
+
+def _numbers_by_key(settings: Value) -> Iterator[Part]:
+    """The numbers of a dict, and that there is something else by its other keys."""
+    for key, item in zip(settings.keys, settings.items or (), strict=True):
+        yield Part("number" if item.kind == "number" else "unknown", key=key)
 
 
 def _class(model: Model, klass: Class) -> Thing:
