@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import fact, has, is_listed
+from tflint_perf.analysis.apis.facts import fact, has, is_listed, library
 from tflint_perf.analysis.python.scopes import Binding, Function, Scope
 from tflint_perf.analysis.python.walk import Walk
 
@@ -17,8 +17,7 @@ from tflint_perf.analysis.python.walk import Walk
 _KERAS_AT_TOP = re.compile(r"(metrics|losses|optimizers)\.([A-Z]|schedules\.)")
 
 # What nobody calls otherwise, where a star import of another module may bring it.
-_USUAL_NAMES = {"tf": "tensorflow", "np": "numpy", "keras": "keras", "cv2": "cv2",
-                "pd": "pandas", "plt": "matplotlib.pyplot"}  # fmt: skip
+_USUAL_NAMES = {"tf": "tensorflow", "np": "numpy", "keras": "keras", "cv2": "cv2", "pd": "pandas"}
 _BUILTINS = frozenset(dir(builtins))
 # `tensorflow.python.keras.api._v2.keras`: what `tensorflow.keras` is made of.
 # Keras gives what its modules of datasets hold on by a shorter name.
@@ -187,7 +186,9 @@ class Names:
     def _module_by_star(self, node: cst.Attribute) -> str | None:
         """The module of Python that a star import of another file brings, by what is asked of it: `random.sample`."""
         module = node.value
-        if not self.stars_outside or "numpy." in self.stars_outside or not isinstance(module, cst.Name):
+        # A library has modules of its own by the names of Python's: NumPy's `random`.
+        of_libraries = any(library(canonical(f"{star}x")) for star in self.stars_outside)
+        if not self.stars_outside or of_libraries or not isinstance(module, cst.Name):
             return None
         if module.value not in sys.stdlib_module_names or not is_listed(f"{module.value}.{node.attr.value}"):
             return None
