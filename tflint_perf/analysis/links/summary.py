@@ -65,7 +65,8 @@ class Thing:
     in loops or not, of whether it `trains` a model, also from beginning to end (`trains_whole`), or `may_train` an object that it is given. `compiled` says that its
     body is compiled code, `alone` that nothing else in its file calls it. `ready` and `elements` tell of a dataset how far
     ahead its elements are made, what they are, and how they were made `large`. `takes` are the parameters of a
-    function or class whose elements it takes into steps as they come, each with its place in a call. `nature`,
+    function or class whose elements it takes into steps as they come, each with its place in a call, and `gives_back` is
+    that which a function returns as it was given. `nature`,
     `elementwise`, `grows` and `product` are as `Mapped` has them.
     """
 
@@ -97,6 +98,7 @@ class Thing:
     elementwise: int = 0
     grows: str = ""
     product: str = ""
+    gives_back: tuple[Take, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,8 +301,18 @@ def _function(model: Model, function: Function) -> Thing:
     part = _part(model, returned)
     if part.gives == "unknown" and not part.path:
         parts = tuple(Part("unknown", source=source) for source in sources.parts_given_by(function))
-        return replace(thing, parts=parts, made=made)
+        return replace(thing, parts=parts, made=made, gives_back=tuple(_given_back(model, function)))
     return _with(thing, part, made)
+
+
+def _given_back(model: Model, function: Function) -> Iterator[Take]:
+    """The parameter that a function always returns, as it was given: `return model`."""
+    names = [given.value.value for given in function.returns if isinstance(given.value, cst.Name)]
+    if function.owner is not None or not names or len(names) < len(function.returns) or len({*names}) > 1:
+        return
+    bindings = function.scope.bindings.get(names[0], [])
+    if names[0] in function.places and len(bindings) == 1 and bindings[0].kind == "param":
+        yield Take(names[0], function.places.index(names[0]))
 
 
 def _with(thing: Thing, part: Part, made: bool) -> Thing:
