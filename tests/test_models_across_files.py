@@ -322,3 +322,34 @@ def test_layers_that_another_file_applies_to_inputs_make_no_steps(
     files = [tmp_path / name for name in ("neck.py", "detector.py")]
     results = lint_files(files, Settings(root=tmp_path, rules=frozenset({"TFP107", "TFP204"})), 1)
     assert bool([finding for result in results for finding in result.findings]) == found
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("    model(rows)\n    return model\n", 1),
+        ("    if rows is None:\n        return model\n    return model\n", 1),
+        ("    model = convert(model)\n    return model\n", 0),
+        ("    if rows is None:\n        return rows\n    return model\n", 0),
+        ("    return convert(model)\n", 0),
+    ],
+)
+@pytest.mark.parametrize("call", ["train(rows, model)", "train(rows, model=model)"])
+def test_what_a_function_of_another_file_gives_back_is_what_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, found: int, call: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("trainer.py").write_text(f"import tensorflow as tf\ndef train(rows, model):\n{body}")
+    user = Path("user.py")
+    user.write_text(
+        dedent(f"""
+            import tensorflow as tf
+            from trainer import train
+            model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            trained = {call}
+            for batch in tf.data.Dataset.from_tensor_slices(data).batch(32):
+                trained.predict(batch)
+        """)
+    )
+    [result] = lint_files([user], Settings(root=Path(), rules=frozenset({"TFP105"})), 1)
+    assert [finding.code for finding in result.findings] == ["TFP105"] * found

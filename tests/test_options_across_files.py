@@ -56,3 +56,39 @@ def test_callers_that_run_no_steps_are_not_asked(project: Path) -> None:
         other="from steps import tidy\ntidy(3, thorough=True)\n",
     )
     assert lint(paths, RULES) == {}
+
+
+DECAY = """\
+import tensorflow as tf
+from settings import {name}
+@tf.function
+def train_step(x, rate):
+    return x * rate
+rate = {rate}
+for x in tf.data.Dataset.from_tensor_slices(data).batch(32):
+    train_step(x, rate)
+    rate = rate * 0.99
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "found"),
+    [
+        ("RATE", "RATE", True),
+        ("TRAINING", 'TRAINING["rate"]', True),
+        ("TRAINING", 'TRAINING["scale"]', False),
+        ("TRAINING", 'TRAINING["sizes"]', False),
+        ("TRAINING", 'TRAINING["other"]', False),
+        ("SCALE", "SCALE", False),
+        ("OTHERS", 'OTHERS["rate"]', False),
+    ],
+)
+def test_a_number_among_the_settings_of_another_file_is_known(
+    project: Path, name: str, rate: str, found: bool
+) -> None:
+    settings = (
+        "import numpy as np\nRATE = 0.1\nSCALE = np.ones(3)\n"
+        'TRAINING = {"rate": 0.1, "scale": SCALE, "sizes": [3, 4]}\nOTHERS = {"rate": read()}\n'
+    )
+    paths = write(project, settings=settings, train=DECAY.format(name=name, rate=rate))
+    assert lint(paths, frozenset({"TFP202"})) == ({"train.py": ["TFP202"]} if found else {})

@@ -8,7 +8,9 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.python.syntax import callee_name
+from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.scopes import Loop
+from tflint_perf.analysis.python.syntax import callee_name, descendants
 from tflint_perf.edit import Editor
 from tflint_perf.edit.behind import behind_counter
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -179,11 +181,29 @@ def _show_seldom(edit: Editor, statement: cst.CSTNode, sync: Sync) -> Repair | R
     loop = model.own(Syncs).loop_of(statement)
     if loop is None:
         return Refusal("it is in a function that the loop calls", statement)
+    remainder = _remainder_before(model, statement, loop)
+    if remainder is not None:
+        return Refusal("the condition may be meant the other way round, with `== 0`", remainder)
     moved = behind_counter(edit, _with_neighbours(edit, statement), loop, _EVERY)
     if isinstance(moved, Refusal):
         return moved
     return Repair(
         f"Show it every {_EVERY} steps", moved, safe=False, may_change="what is shown: one step in a hundred"
+    )
+
+
+def _remainder_before(model: Model, statement: cst.CSTNode, loop: Loop) -> cst.CSTNode | None:
+    """The condition in front of a statement that holds on all steps but one in several: `if step % 100:`."""
+    return next(
+        (
+            condition
+            for condition in conditions(model.walk, statement, loop.node, exits=False)
+            if any(
+                isinstance(part, cst.BinaryOperation) and isinstance(part.operator, cst.Modulo)
+                for part in descendants(condition)
+            )
+        ),
+        None,
     )
 
 

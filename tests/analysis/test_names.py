@@ -101,6 +101,11 @@ def test_a_name_is_spelled_as_the_file_does(imports: str, spelled: str | None) -
     [
         ("from common import *\ntf.function(f)", "tf.function"),
         ("from .common import *\nnp.zeros(3)", "np.zeros"),
+        ("from common import *\npd.read_csv(path)", "pandas.read_csv"),
+        ("from common import *\nrandom.sample(memory, 32)", "random.sample"),
+        ("from common import *\nrandom = Random()\nrandom.sample(memory, 32)", ""),
+        ("from numpy import *\nfrom common import *\nrandom.choice(rows)", ""),
+        ("random.sample(memory, 32)", ""),
         ("from common import *\nother.thing()", ""),
         ("tf.function(f)", ""),
     ],

@@ -16,6 +16,12 @@ VALUES = [
     ("x = np.zeros(3)\nx", "array"),
     ("x = tf.constant(1)\nx = x.numpy()\nx", "array"),
     ("x = tf.Variable(1.0)\nx", "variable"),
+    (
+        "class A:\n  def __init__(self): self.n = tf.constant(0)\n  def f(self): self.n += 1\nx = A().n\nx",
+        "tensor",
+    ),
+    ("class A:\n  def __init__(self): self.n = 0\n  def f(self): self.n += 1\nx = A().n\nx", "number"),
+    ("class A:\n  def __init__(self, n): self.n = n\n  def f(self): self.n += 1\nx = A(y).n\nx", "unknown"),
     ("x = keras.Sequential()\nx", "model"),
     ("from transformers import TFGPT2LMHeadModel as M\nx = M.from_pretrained('gpt2')\nx", "model"),
     ("from transformers import TFBertModel\nx = TFBertModel(config)\nx", "model"),

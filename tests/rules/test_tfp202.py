@@ -20,6 +20,15 @@ def train_step(x, value, training=True):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "what a dict of settings says, and what it keeps besides numbers": """
+        settings = {"rate": 0.1, "scale": tf.constant(0.1), "names": None}
+        rate, scale = settings["rate"], settings["scale"]
+        for x in dataset:
+            train_step(x, rate)
+            train_step(x, scale)
+            train_step(x, settings["rate"])
+            scale = scale * 0.99
+        """,
     "constants": """
         RATE = 0.1
         for x in dataset:
@@ -100,6 +109,11 @@ FLAGGED = {
         [4],
     ),
     "a decay": ("rate = 0.1\nfor x in dataset:\n    rate *= 0.99\n    train_step(x, rate)\n", [4]),
+    "a decay of what a dict of settings says": (
+        'settings = {"rate": 0.1, "sizes": [3], "name": None}\nrate = settings["rate"]\n'
+        "for x in dataset:\n    train_step(x, rate)\n    rate = rate * 0.99\n",
+        [4],
+    ),
     "float of a tensor": ("for x in dataset:\n    train_step(x, float(tf.reduce_mean(x)))\n", [2]),
     "an item of an array": ("for x in dataset:\n    train_step(x, x.numpy().mean().item())\n", [2]),
     "a random number": (

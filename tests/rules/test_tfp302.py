@@ -115,6 +115,17 @@ SILENT = {
                 for x, y in dataset:
                     self.step(x, y)
         """,
+    "a print on every second step, or with the remainder asked the right way round": """
+        for step, (x, y) in enumerate(dataset):
+            loss = train_step(x, y)
+            if step % 2:
+                print(float(loss))
+            if not step % 100:
+                print(float(loss))
+            if step % 100:
+                continue
+            print(float(loss))
+        """,
     "boxes that decide what is kept": """
         for x, y in dataset:
             boxes, scores = model(x).numpy(), model(y).numpy()
@@ -639,6 +650,8 @@ FLAGGED = {
         "batch = tf.convert_to_tensor(np.array(memory))\n    model(np.array([batch[0]]))",
         "compute with it",
     ),
+    "behind a remainder that is seldom none": ("if step % 1000:\n        print(float(loss))", "show it"),
+    "behind one that is compared": ("if step % args.every != 0:\n        print(float(loss))", "show it"),
     "behind a setting": ("if args.use_gan:\n        print(float(loss))", "show it"),
     "once enough was gathered": ("if len(memory) > 1000:\n        print(float(loss))", "show it"),
     "after a warm-up": ("if step > args.warmup_steps:\n        print(float(loss))", "show it"),
@@ -1402,6 +1415,10 @@ REFUSALS = {
     "a progress bar that counts its calls": (
         'bar.update(f"{loss.numpy():.3f}")',
         "the progress bar counts how often this is called",
+    ),
+    "a remainder that is seldom none": (
+        "if step % 1000:\n        print(float(loss))",
+        "the condition may be meant the other way round",
     ),
     "a shared line": ("n = 1; print(loss)", "it shares its line with other statements"),
     "a string of several lines": (

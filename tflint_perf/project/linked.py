@@ -183,10 +183,17 @@ class Linked:
 
     def takes(self, path: str) -> tuple[tuple[str, int], ...]:
         """The parameters whose elements calling it takes into steps."""
+        thing = self._thing(path)
+        return tuple((take.name, take.at) for take in thing.takes) if thing is not None else ()
+
+    def gives_back(self, path: str) -> tuple[tuple[str, int], ...]:
+        """The parameter that calling it gives back as it was given, with its place."""
+        thing = self._thing(path)
+        return tuple((take.name, take.at) for take in thing.gives_back) if thing is not None else ()
+
+    def _thing(self, path: str) -> Thing | None:
         found = self._files.follow(self._file, path)
-        if found is None or found.thing is None or found.what != "thing":
-            return ()
-        return tuple((take.name, take.at) for take in found.thing.takes)
+        return found.thing if found is not None and found.what == "thing" else None
 
     def mapped(self, path: str) -> Mapped:
         """What it does as a function given to `Dataset.map`."""
@@ -266,6 +273,9 @@ class Linked:
             return self._one_of(settled.file, thing)
         if thing.kind in ("function", "compiled", "class"):
             return Value(thing.kind, outside=settled.path)  # type: ignore[arg-type]
+        if thing.gives == "dict" and thing.parts and thing.parts[0].key:
+            items = tuple(_of_kind(part.gives) for part in thing.parts)
+            return Value("dict", items=items, keys=tuple(part.key for part in thing.parts))
         if thing.gives in ("list", "dict") and thing.parts:
             held = self._of_part(settled.file, thing.parts[0], f"{settled.path}[]", 0)
             return Value(thing.gives, element=held)  # type: ignore[arg-type]

@@ -52,6 +52,11 @@ def fact(name: str, word: str) -> str:
     return _facts(name).get(word, "")
 
 
+def is_listed(name: str) -> bool:
+    """Whether `name` has a row of its own."""
+    return name in _read() and not _is_of_many(name)
+
+
 def library(name: str) -> str:
     """The library that `name` belongs to, such as "tensorflow"; "" for those that are in no table."""
     return fact(name, "library")

@@ -69,6 +69,8 @@ class Numbers:
                 return _join(self._of_binding(b) for b in found[1]) if found is not None else None
             case cst.Attribute():
                 return self._attribute(node)
+            case cst.Subscript(value=settings) if self._infer.value(settings).keys:
+                return "number" if self._infer.value(node).kind == "number" else None
             case cst.UnaryOperation():
                 return self._type(node.expression)
             case cst.BinaryOperation():
@@ -102,6 +104,8 @@ class Numbers:
                 return self._element(binding.value, binding.path)
             case "param":
                 return self._parameter(binding)
+            case "import":
+                return "number" if self._infer.outside.value(binding.imported).kind == "number" else None
         return None
 
     def _parameter(self, binding: Binding) -> _Found:

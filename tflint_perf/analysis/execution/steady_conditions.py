@@ -53,6 +53,16 @@ class Usual:
                 return True
             case cst.Name() | cst.Attribute() | cst.Subscript():
                 return self._is_setting(condition)
+            case cst.BinaryOperation(operator=cst.Modulo()):
+                return self._is_seldom_zero(condition)
+        return False
+
+    def _is_seldom_zero(self, node: cst.BaseExpression) -> bool:
+        """Whether `node` is a remainder that is 0 now and then: `step % 100`."""
+        match node:
+            case cst.BinaryOperation(operator=cst.Modulo(), right=every):
+                number = self._infer.integers.most(every)
+                return number is None or number > 2
         return False
 
     def _compares(
@@ -69,6 +79,8 @@ class Usual:
                 counter, bound = (left, right) if isinstance(operator, _GREATER) else (right, left)
                 return self._counts_up(counter) and (is_constant(bound) or self._is_bound(bound))
             case cst.Equal() if _is_modulo_one(left) or _is_modulo_one(right):
+                return True
+            case cst.NotEqual() if integer(right) == 0 and self._is_seldom_zero(left):
                 return True
             case cst.Equal() | cst.NotEqual() | cst.In() | cst.NotIn():
                 sides = [side for side in (left, right) if not _is_literal(side)]

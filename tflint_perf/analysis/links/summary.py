@@ -33,7 +33,7 @@ _BY_KIND = frozenset({"none", "tensor", "array", "number", "string", "variable",
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a tuple that a function gives: as `Thing` says it."""
+    """A part of a tuple that a function gives, or what a dict holds by a `key`: as `Thing` says it."""
 
     gives: str
     path: str = ""
@@ -42,6 +42,7 @@ class Part:
     elements: str = ""
     large: str = ""
     source: Batch | None = None
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ class Thing:
     in loops or not, of whether it `trains` a model, also from beginning to end (`trains_whole`), or `may_train` an object that it is given. `compiled` says that its
     body is compiled code, `alone` that nothing else in its file calls it. `ready` and `elements` tell of a dataset how far
     ahead its elements are made, what they are, and how they were made `large`. `takes` are the parameters of a
-    function or class whose elements it takes into steps as they come, each with its place in a call. `nature`,
+    function or class whose elements it takes into steps as they come, each with its place in a call, and `gives_back` is
+    that which a function returns as it was given. `nature`,
     `elementwise`, `grows` and `product` are as `Mapped` has them.
     """
 
@@ -96,6 +98,7 @@ class Thing:
     elementwise: int = 0
     grows: str = ""
     product: str = ""
+    gives_back: tuple[Take, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +215,16 @@ def _named(model: Model, name: str, value: Value, *, made: bool = False) -> Iter
         yield name, Thing("value", value.kind, parts=(_part(model, value.element),), made=made)
     elif part.gives != "unknown" or part.path:
         yield name, _with(Thing("value"), part, made)
+    elif value.keys and any(item.kind == "number" for item in value.items or ()):
+        yield name, Thing("value", "dict", parts=tuple(_numbers_by_key(value)), made=made)
     elif value.kind == "compiled":
         yield name, Thing("compiled", acts=True, compiled=True)
+
+
+def _numbers_by_key(settings: Value) -> Iterator[Part]:
+    """The numbers of a dict, and that there is something else by its other keys."""
+    for key, item in zip(settings.keys, settings.items or (), strict=True):
+        yield Part("number" if item.kind == "number" else "unknown", key=key)
 
 
 def _class(model: Model, klass: Class) -> Thing:
@@ -290,8 +301,18 @@ def _function(model: Model, function: Function) -> Thing:
     part = _part(model, returned)
     if part.gives == "unknown" and not part.path:
         parts = tuple(Part("unknown", source=source) for source in sources.parts_given_by(function))
-        return replace(thing, parts=parts, made=made)
+        return replace(thing, parts=parts, made=made, gives_back=tuple(_given_back(model, function)))
     return _with(thing, part, made)
+
+
+def _given_back(model: Model, function: Function) -> Iterator[Take]:
+    """The parameter that a function always returns, as it was given: `return model`."""
+    names = [given.value.value for given in function.returns if isinstance(given.value, cst.Name)]
+    if function.owner is not None or not names or len(names) < len(function.returns) or len({*names}) > 1:
+        return
+    bindings = function.scope.bindings.get(names[0], [])
+    if names[0] in function.places and len(bindings) == 1 and bindings[0].kind == "param":
+        yield Take(names[0], function.places.index(names[0]))
 
 
 def _with(thing: Thing, part: Part, made: bool) -> Thing:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import builtins
 import re
+import sys
 from functools import cached_property, lru_cache
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import fact, has
+from tflint_perf.analysis.apis.facts import fact, has, is_listed, library
 from tflint_perf.analysis.python.scopes import Binding, Function, Scope
 from tflint_perf.analysis.python.walk import Walk
 
@@ -16,7 +17,7 @@ from tflint_perf.analysis.python.walk import Walk
 _KERAS_AT_TOP = re.compile(r"(metrics|losses|optimizers)\.([A-Z]|schedules\.)")
 
 # What nobody calls otherwise, where a star import of another module may bring it.
-_USUAL_NAMES = {"tf": "tensorflow", "np": "numpy", "keras": "keras"}
+_USUAL_NAMES = {"tf": "tensorflow", "np": "numpy", "keras": "keras", "cv2": "cv2", "pd": "pandas"}
 _BUILTINS = frozenset(dir(builtins))
 # `tensorflow.python.keras.api._v2.keras`: what `tensorflow.keras` is made of.
 # Keras gives what its modules of datasets hold on by a shorter name.
@@ -167,7 +168,7 @@ class Names:
 
     def _dotted(self, node: cst.CSTNode) -> str | None:
         if isinstance(node, cst.Attribute):
-            base = self.dotted(node.value)
+            base = self.dotted(node.value) or self._module_by_star(node)
             return f"{base}.{node.attr.value}" if base else None
         if not isinstance(node, cst.Name):
             return None
@@ -181,6 +182,17 @@ class Names:
         return self._of_bindings(
             [b for b in found[1] if b.kind != "class" or not self._is_base(node, b.node)]
         )
+
+    def _module_by_star(self, node: cst.Attribute) -> str | None:
+        """The module of Python that a star import of another file brings, by what is asked of it: `random.sample`."""
+        module = node.value
+        # A library has modules of its own by the names of Python's: NumPy's `random`.
+        of_libraries = any(library(canonical(f"{star}x")) for star in self.stars_outside)
+        if not self.stars_outside or of_libraries or not isinstance(module, cst.Name):
+            return None
+        if module.value not in sys.stdlib_module_names or not is_listed(f"{module.value}.{node.attr.value}"):
+            return None
+        return module.value if self.lookup(module.value, self.scope_of(module)) is None else None
 
     def _is_base(self, node: cst.Name, klass: cst.CSTNode) -> bool:
         """Whether a name is a base of a class, which has no name yet then: `class Model(Model)`."""

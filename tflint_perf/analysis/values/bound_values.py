@@ -75,7 +75,19 @@ def _augmented(infer: Inference, binding: Binding) -> Value:
         if scope is not None:
             earlier = reaching(infer.made_anew(scope[0], binding.name), binding.at)
             before = join([value_of_binding(infer, b, scope[0]) for b in earlier]) if earlier else UNKNOWN
+    elif isinstance(binding.node, cst.Attribute) and added.kind == "number":
+        before = _assigned_to(infer, binding.node)
     return before if before.kind in ("list", "tensor", "array") else arithmetic(before, added)
+
+
+def _assigned_to(infer: Inference, node: cst.Attribute) -> Value:
+    """What the class of an object gives one of its attributes anew."""
+    klass = infer.classes.writing_class(node)
+    given = klass.attributes[node.attr.value] if klass is not None else ()
+    made = [
+        value_of_binding(infer, b, klass.scope) for b in given if klass is not None and b.kind == "assign"
+    ]
+    return join(made) if made else UNKNOWN
 
 
 def _parameter(infer: Inference, binding: Binding, scope: Scope) -> Value:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import methods
-from tflint_perf.analysis.python.syntax import string
+from tflint_perf.analysis.python.syntax import argument, string
 from tflint_perf.analysis.values.named_calls import (
     GENERATOR,
     TENSORS,
@@ -61,7 +61,10 @@ def _called(infer: Inference, call: cst.Call, callee: Value) -> Value:
     if callee.either:
         return join(_called(infer, call, each) for each in callee.either)
     if callee.outside and callee.klass is None:
-        return infer.outside.called(callee.outside)
+        value = infer.outside.called(callee.outside)
+        given = infer.outside.gives_back(callee.outside) if value is UNKNOWN else ()
+        back = argument(call, given[0][1], given[0][0]) if given else None
+        return infer.value(back) if back is not None else value
     match callee.kind:
         case "function" if callee.function is not None:
             return _as_called(infer, call, callee.function)

@@ -84,6 +84,9 @@ class Outside(Protocol):
     def takes(self, path: str) -> tuple[tuple[str, int], ...]:
         """The parameters whose elements calling it takes into steps as they come, each with its place."""
 
+    def gives_back(self, path: str) -> tuple[tuple[str, int], ...]:
+        """The parameter that calling it gives back as it was given, with its place."""
+
     def mapped(self, path: str) -> Mapped:
         """What it does as a function given to `Dataset.map`."""
 
@@ -169,6 +172,10 @@ class Nothing:
         return False
 
     def takes(self, path: str) -> tuple[tuple[str, int], ...]:
+        """None."""
+        return ()
+
+    def gives_back(self, path: str) -> tuple[tuple[str, int], ...]:
         """None."""
         return ()
 
