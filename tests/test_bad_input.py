@@ -379,7 +379,10 @@ CONFIGURATIONS = {
         "pyproject.toml:3: unknown key `slect` (did you mean `select`?)",
     ),
     "a wrong type": ("[tool.tflint-perf]\nselect = 1\n", "pyproject.toml:2: `select` must be"),
-    "an unknown code": ("[tool.tflint-perf]\nselect = ['XYZ999']\n", "pyproject.toml:2: unknown rule `XYZ999`"),
+    "an unknown code": (
+        "[tool.tflint-perf]\nselect = ['XYZ999']\n",
+        "pyproject.toml:2: unknown rule `XYZ999`",
+    ),
     "not UTF-8": ("[tool.tflint-perf]\nselect = ['\xff']\n", "pyproject.toml"),
 }
 

@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import descendants
+from tflint_perf.analysis.training.single_passes import Passes
 from tflint_perf.analysis.values.values import Value
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -102,13 +103,15 @@ class TensorAccumulation(Rule):
                 addition.node,
                 f"`{name}` keeps a tensor from each step, and its memory; keep {instead}",
                 partial(_keep_less, addition=addition),
+                minor=model.single_passes.hold(addition.node),
             )
 
 
 def _accumulates(model: Model, addition: Addition) -> bool:
     if not model.is_per_step(addition.node):
         return model.own(Containers).life(addition) == "run" and model.own(Containers).is_store(addition)
-    if _is_guarded(model, addition) or model.single_passes.hold(addition.node):
+    # Memory runs out as soon where a model is only applied.
+    if _is_guarded(model, addition) or model.single_passes.hold(addition.node, Passes(of_results=False)):
         return False
     if model.own(Kept).feeds_gradient(addition) or model.own(Kept).is_asked_for(addition):
         return False
