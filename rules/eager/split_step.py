@@ -63,6 +63,8 @@ _OF_ARRAYS = frozenset(
         "transpose",
     ]
 )
+# What facts mark that takes data of the host, and gives a tensor of them.
+_OF_HOST_DATA = ("makes-tensor", "same-when-traced")
 _OF_CONTAINERS = frozenset({"append", "extend", "numpy", "get", "items", "keys", "values", "format", "join"})
 # What runs a part of itself now and then, or again and again.
 _CONDITIONS = (
@@ -399,7 +401,7 @@ class _Step:
             return False
         name = self._model.names.qualified(node.func)
         return self._model.value(node.func).kind in ("model", "layer", "loss") or (
-            library(name) in ("tensorflow", "keras") and not has(name, "makes-tensor")
+            library(name) in ("tensorflow", "keras") and not has(name, *_OF_HOST_DATA)
         )
 
     def _runs_model(self, statement: cst.CSTNode) -> bool:
@@ -441,7 +443,7 @@ class _Step:
     def _is_plain(self, call: cst.Call) -> bool:
         name = builtin_or_qualified(self._model.infer, call.func)
         if name:
-            return not (library(name) in ("tensorflow", "keras") and not has(name, "makes-tensor"))
+            return not (library(name) in ("tensorflow", "keras") and not has(name, *_OF_HOST_DATA))
         return isinstance(call.func, cst.Attribute) and (
             call.func.attr.value in _OF_ARRAYS or call.func.attr.value in _OF_CONTAINERS
         )

@@ -119,6 +119,16 @@ def test_what_the_host_makes_ready_under_the_tape_goes_before_the_call() -> None
     )
 
 
+def test_a_ragged_tensor_of_lists_is_made_before_the_call() -> None:
+    text = split(
+        step("ragged = tf.ragged.constant(y)\nmask = ragged.to_tensor()\nloss = tf.reduce_mean(self.model(x) * mask)")
+    )
+    assert text.endswith(
+        "    ragged = tf.ragged.constant(y)\n    self._train_step(ragged, tf.convert_to_tensor(x))\n"
+    )
+    assert "mask = ragged.to_tensor()" in text.partition("def learn")[0]
+
+
 def test_an_attribute_that_changes_between_calls_becomes_an_argument() -> None:
     text = split(step("loss = tf.reduce_mean(self.model(x)[0, self.action] - y)"))
     assert "self.model(x)[0, action] - y" in text
