@@ -271,7 +271,9 @@ class _Step:
 
     def _sort_one(self, statement: cst.CSTNode) -> Refusal | None:
         obstacles = self._model.tracing.obstacles_in_statement(statement, self._function)
-        hard = [obstacle for obstacle in obstacles if not self._is_handed_over(obstacle)]
+        inside = set(descendants(statement))
+        # What a function does that the step calls goes its own way.
+        hard = [o for o in obstacles if o.node not in inside or not self._is_handed_over(o)]
         traced = self._names_traced()
         hard += [
             Obstacle(call, "it is a method of arrays") for call in self._methods_of_arrays(statement, traced)
@@ -284,7 +286,6 @@ class _Step:
         reads_traced = self._reads(statement, traced)
         if computes or reads_traced:
             own = traced | names_written([statement])
-            inside = set(descendants(statement))
             given = [
                 self._beforehand(obstacle.node, own) if obstacle.node in inside else None for obstacle in hard
             ]
@@ -375,8 +376,10 @@ class _Step:
             return True
         if isinstance(node, cst.Assign) and len(node.targets) == 1:
             target = node.targets[0].target
-            if isinstance(target, cst.Attribute) and self._is_own(target):
-                self._split.set_here.append(target)
+            parts = [e.value for e in target.elements] if isinstance(target, cst.Tuple) else [target]
+            own = [part for part in parts if isinstance(part, cst.Attribute) and self._is_own(part)]
+            if own and all(part in own or isinstance(part, cst.Name) for part in parts):
+                self._split.set_here += own
                 return True
         return False
 

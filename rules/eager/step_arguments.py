@@ -266,7 +266,10 @@ class Arguments:
         return sorted(found, key=self._edit.start)
 
     def _is_target(self, node: cst.BaseExpression) -> bool:
-        return isinstance(self._model.parent(node), cst.AssignTarget)
+        parent = self._model.parent(node)
+        if isinstance(parent, cst.Element) and (several := self._model.parent(parent)) is not None:
+            parent = self._model.parent(several)  # one of `self.last, y = …`
+        return isinstance(parent, cst.AssignTarget)
 
     # How they are passed
 

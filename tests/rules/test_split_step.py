@@ -142,6 +142,13 @@ def test_an_attribute_that_the_step_leaves_behind_is_given_back() -> None:
     assert "self.last = self._train_step(" in text
 
 
+def test_attributes_that_the_step_sets_with_others_are_given_back() -> None:
+    text = split(step("self.last, extra = self.model(x), x\nloss = tf.reduce_mean(self.last - y)"))
+    assert "last, extra = self.model(x), x" in text
+    assert "loss = tf.reduce_mean(last - y)" in text
+    assert "self.last = self._train_step(" in text
+
+
 def test_forward_passes_above_and_updates_below_go_along() -> None:
     text = split(
         step(
@@ -266,6 +273,14 @@ def test_what_cannot_be_split_says_what_stands_in_the_way(under_tape: str, reaso
     assert note.startswith("no fix: ")
     assert reason in note
     assert "(line " in note
+
+
+def test_a_method_that_sets_attributes_is_not_traced() -> None:
+    """Only what the step itself sets is given back."""
+    method = step("self.reset()\nloss = tf.reduce_mean(self.model(x) - y)")
+    method += "\n\ndef reset(self):\n    self.noise = tf.zeros((3,))"
+    note = refusal("TFP101", HEAD + "    " + method.replace("\n", "\n    ") + TAIL)
+    assert "it writes to `self.noise`" in note
 
 
 def test_a_gradient_is_not_cut_off_by_what_the_host_computes_beforehand() -> None:
