@@ -92,6 +92,7 @@ class Watcher:
     rows: frozenset[int] | None = None
     step: float = 0.01
     by_chance: bool = False
+    device: str = "CPU (synthetic)"
     traces: int = 0
     on_run: Callable[[Request, str], None] = lambda request, text: None
     seen: list[Request] = field(default_factory=list)
@@ -116,7 +117,7 @@ class Watcher:
         out = "".join(f"{line}\n" for line in [*said, *(f"step {at} loss 0.5" for at in (1, 2, 3))])
         probes = [spot for spot in request.probes if self.rows is None or spot.row in self.rows]
         return Seen(
-            record_of(request, run, "error" if failure else "steps", probes),
+            replace(record_of(request, run, "error" if failure else "steps", probes), device=self.device),
             1 if failure else 0,
             run.ends,
             not failure,

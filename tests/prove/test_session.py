@@ -184,6 +184,20 @@ def test_rows_that_are_not_reached_are_not_run(proving: Proving) -> None:
     assert len(watcher.seen) == 2 + 5 * 2
 
 
+@pytest.mark.parametrize(
+    ("device", "status"), [("CPU (synthetic)", "needs a GPU"), ("Synthetic GPU", "no difference")]
+)
+def test_what_only_a_gpu_shows_is_not_run_without_one(proving: Proving, device: str, status: str) -> None:
+    Path("train.py").write_text(
+        f"{PROGRAM}\n\ntrain(tf.keras.Sequential(), images, tf.keras.optimizers.SGD())\n"
+    )
+    ran: list[str] = []
+    watcher = Watcher({COLLECTS: 2.0}, device=device, on_run=lambda request, text: ran.append(text))
+    said = proving(watcher, "--extend-select=TFP404", "--output-format=json")
+    assert statuses(said)["TFP404"] == status
+    assert any("set_memory_growth" in text for text in ran) == (status != "needs a GPU")
+
+
 def test_rows_of_functions_may_be_reached_unseen_where_functions_are_traced(proving: Proving) -> None:
     ran = proving(Watcher(rows=frozenset(), traces=1), "--output-format=json")
     assert set(statuses(ran).values()) == {"no difference"}

@@ -121,7 +121,9 @@ def test_what_the_host_makes_ready_under_the_tape_goes_before_the_call() -> None
 
 def test_a_ragged_tensor_of_lists_is_made_before_the_call() -> None:
     text = split(
-        step("ragged = tf.ragged.constant(y)\nmask = ragged.to_tensor()\nloss = tf.reduce_mean(self.model(x) * mask)")
+        step(
+            "ragged = tf.ragged.constant(y)\nmask = ragged.to_tensor()\nloss = tf.reduce_mean(self.model(x) * mask)"
+        )
     )
     assert text.endswith(
         "    ragged = tf.ragged.constant(y)\n    self._train_step(ragged, tf.convert_to_tensor(x))\n"

@@ -24,6 +24,7 @@ Status = Literal[
     "breaks",
     "unknown",  # it cannot be told whether it learns the same, or whether it is faster
     "not reached",
+    "needs a GPU",
 ]
 
 

@@ -26,6 +26,7 @@ _BADGES = {
     "breaks": "failed",
     "unknown": "inconclusive",
     "not reached": "not-measurable",
+    "needs a GPU": "not-measurable",
 }
 _LEARNED = {"same": "the same", "different": "something else", "unknown": "unknown"}
 _RESULTS = {

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.measured.record import Spot
 from tflint_perf.problems import ConfigError
 from tflint_perf.prove.fixes import PlacedFix
@@ -39,6 +40,10 @@ class Running(Protocol):
         Raises:
             ConfigError: it does not run, or does not train.
         """
+
+    @property
+    def has_gpu(self) -> bool:
+        """Whether the first run of the original saw a GPU."""
 
     def control(self) -> Trial:
         """The original with its first weights nudged."""
@@ -111,10 +116,9 @@ def prove(
         return Proof(None, ())
     reference, rows = running.reference([spot for fix in fixes for spot in spots_of(fix)])
     reached = frozenset(rows)
-    seen = [fix for fix in fixes if not reached.isdisjoint(spots_of(fix))]
-    unseen = tuple(
-        Outcome(fix, Judged("not reached", "the run does not get there")) for fix in fixes if fix not in seen
-    )
+    idle = {fix: _why_not_run(fix, reached, running.has_gpu) for fix in fixes}
+    seen = [fix for fix in fixes if idle[fix] is None]
+    unseen = tuple(Outcome(fix, judged) for fix, judged in idle.items() if judged is not None)
     if not seen:
         return Proof(reference, unseen)
     baseline = Baseline(reference, running.control())
@@ -138,6 +142,16 @@ def prove(
         judged, before, after = tried[kept[0]]
         return Proof(reference, everything, kept, judged, before, after)
     return _together(kept, everything, baseline, running, options)
+
+
+def _why_not_run(fix: PlacedFix, reached: Collection[Spot], has_gpu: bool) -> Judged | None:
+    """What is known of a fix without a run of it."""
+    if not any(spot in reached for spot in spots_of(fix)):
+        return Judged("not reached", "the run does not get there")
+    rule = catalogue().get(fix.code)
+    if not has_gpu and rule is not None and rule.claim is not None and rule.claim.needs_gpu:
+        return Judged("needs a GPU", "what it saves is seen on a GPU, and the run had none")
+    return None
 
 
 def spots_of(fix: PlacedFix) -> Iterator[Spot]:

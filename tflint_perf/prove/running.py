@@ -74,6 +74,11 @@ class Runner:
             spot for spot in probes if (spot.file, spot.row, spot.cell) in reached or spot in hidden
         ]
 
+    @property
+    def has_gpu(self) -> bool:
+        """Whether the first run of the original saw a GPU."""
+        return self.record is not None and not self.record.device.startswith("CPU")
+
     def _in_functions(self, spots: Sequence[Spot]) -> frozenset[Spot]:
         """Those of the rows that stand in functions, and those of notebooks, of which that is not known here."""
         rows = {
