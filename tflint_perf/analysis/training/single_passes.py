@@ -67,7 +67,10 @@ class SinglePasses:
         self._training_epochs: dict[Function, bool] = {}
 
     def hold(self, node: cst.CSTNode, allowed: Passes = _ALL) -> bool:
-        """Whether only single passes over data, which train nothing and are `allowed`, run `node` per step."""
+        """Whether only single passes over data, which train nothing, run `node` per step.
+
+        `allowed` are the loops that may be such passes.
+        """
         known = self._run_again.setdefault(allowed, {})
         return self._loops.is_per_step(node) and not leads_to(
             node, known, partial(self._is_run_again, allowed=allowed)
