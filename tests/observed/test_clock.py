@@ -97,6 +97,14 @@ def test_a_loop_over_optimizers_is_no_loop_of_steps(steps: Steps) -> None:
     assert steps.loop() == "for _round in range(10):"
 
 
+def test_several_optimizers_in_one_line_are_in_the_loop_around_it(steps: Steps) -> None:
+    for _round in range(10):
+        for optimizer in ("new", "old"):
+            steps.update(optimizer)
+        print(steps.update("first"), steps.update("second"))
+    assert steps.loop() == "for _round in range(10):"
+
+
 def test_an_optimizer_that_is_made_anew_for_each_step_is_one(steps: Steps) -> None:
     for batch in range(40):
         steps.update(f"adam {batch}")

@@ -8,7 +8,7 @@ active has updated since the last one was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from types import FrameType
@@ -156,8 +156,9 @@ class Clock:
         if all(source.inside and source.calls <= _ALONE * source.count for source in active):
             name, row, _ = active[0].around[-1]
             return name, row
-        chains = [_chain(source, alone=self._is_alone(source)) for source in active]
-        common = [row for row in chains[0] if all(row in chain for chain in chains[1:])]
+        common = _common([_chain(source, alone=self._is_alone(source)) for source in active])
+        # Several optimizers that update in one line are in no loop over them.
+        common = common or _common([_chain(source, alone=True) for source in active])
         if common:
             return common[-1]
         name, row, _ = active[0].around[-1]
@@ -166,6 +167,11 @@ class Clock:
     def _is_alone(self, source: Source) -> bool:
         """Whether no other optimizer updates at the same place: then the innermost loop is not one over optimizers."""
         return sum(other.update == source.update for other in self.active()) == 1
+
+
+def _common(chains: Sequence[Sequence[Row]]) -> list[Row]:
+    """The loops that are in all of the chains."""
+    return [row for row in chains[0] if all(row in chain for chain in chains[1:])]
 
 
 def _chain(source: Source, *, alone: bool) -> list[Row]:
