@@ -271,6 +271,37 @@ def test_a_class_whose_base_in_another_file_is_keras_s_is_one_of_keras_s(project
     assert lint(paths, frozenset({"TFP101"})) == {"model.py": ["TFP101"]}
 
 
+@pytest.mark.parametrize("base", ["tf.keras.layers.Layer", "elsewhere.Layer"])
+def test_the_layers_of_a_layer_make_no_loop_of_steps(project: Path, base: str) -> None:
+    bases = f"import tensorflow as tf\nimport elsewhere\n\nclass Base({base}):\n    pass\n"
+    blocks = """
+        import tensorflow as tf
+        from bases import Base
+
+        class Block(Base):
+            def __init__(self):
+                super().__init__()
+                self.project = tf.keras.layers.Dense(3)
+
+            def mix(self, x):
+                return self.project(x)
+
+            def call(self, x):
+                return self.mix(x) + x
+
+        class Encoder(Base):
+            def __init__(self, count):
+                super().__init__()
+                self.blocks = [Block() for _ in range(count)]
+
+            def call(self, x):
+                for block in self.blocks:
+                    x = block(x)
+                return x
+    """
+    assert lint(write(project, bases=bases, blocks=dedent(blocks))) == {}
+
+
 def test_a_fix_waits_until_all_callers_are_known(project: Path) -> None:
     paths = write(
         project, steps=STEP, train="import tensorflow as tf\nimport steps\nf = tf.function(steps.train_step)"

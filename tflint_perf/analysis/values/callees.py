@@ -10,7 +10,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.python.conditions import asked_around
-from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.scopes import Class, Function
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
@@ -22,6 +22,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.by_use import OF_MODELS
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.outside import Outside
 from tflint_perf.analysis.values.values import Value
 
 # What is known of a model of whose class nothing is.
@@ -52,8 +53,9 @@ _COMMON = frozenset().union(*_OF_PYTHON) | {
 class Callees:
     """Answers which functions a call runs."""
 
-    def __init__(self, infer: Inference) -> None:
+    def __init__(self, infer: Inference, outside: Outside) -> None:
         self._infer = infer
+        self._outside = outside
         self._walk = infer.walk
         self._names = infer.names
 
@@ -177,9 +179,19 @@ class Callees:
             return ("__init__",)
         if methods(value.kind, "compiled"):
             return ("call",)
-        # Whether a base of another file is one of Keras's, which runs `call`, is not known yet.
-        is_open = value.klass is not None and self._infer.classes.has_foreign_base(value.klass)
-        return ("__call__", "call") if is_open else ("__call__",)
+        is_of_keras = value.klass is not None and self._is_of_keras_by_others(value.klass)
+        return ("__call__", "call") if is_of_keras else ("__call__",)
+
+    def _is_of_keras_by_others(self, klass: Class) -> bool:
+        """Whether a base of the class `klass`, in another file, is a layer or model of Keras, which runs `call`."""
+        named = (
+            self._names.dotted(arg.value)
+            for each in self._infer.classes.lineage(klass)
+            for arg in each.node.bases
+        )
+        bases = (self._outside.value(name).outside for name in named if name is not None)
+        kinds = (self._outside.class_facts(base).keras_kind for base in bases if base)
+        return any(bool(methods(kind, "compiled")) for kind in kinds)
 
     def _run_by_thread(self, receiver: cst.BaseExpression) -> Function | None:
         """The `run` of a class derived from `Thread` or `Process`, of which an object is started."""

@@ -31,7 +31,7 @@ class Sites:
         # What was worked out before all callers are known must not be kept, and what other files define runs no
         # function of this one.
         alone = infer.alone()
-        callees = Callees(alone)
+        callees = Callees(alone, infer.outside)
         waiting = callees.candidates()
         for number in range(_ROUNDS):
             left = [call for call in waiting if not self._settle(call, callees)]
@@ -60,7 +60,7 @@ class CallGraph:
     def __init__(self, infer: Inference) -> None:
         self._infer = infer
         self._outside = infer.outside
-        self._callees = Callees(infer)
+        self._callees = Callees(infer, infer.outside)
         # What is passed, by function and parameter.
         self._given: dict[tuple[Function, str], list[cst.BaseExpression]] = {}
 
