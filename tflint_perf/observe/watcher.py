@@ -31,7 +31,8 @@ _WARM_UP_STEPS = 3
 # Steps in a row in one mode: many enough that the change of modes does not count, in seconds and in steps.
 _BLOCK_SECONDS, _BLOCK_LEAST, _BLOCK_MOST = 0.05, 4, 400
 _CLOSE_STEPS, _CLOSE_UNEVEN, _PROFILED_STEPS, _PROFILES = 3, 12, 8, 2
-_UNEVEN = 1.5
+# Where the mean step takes so many times as long as the median one, what steps do differs.
+UNEVEN = 1.5
 # Of the time of the run, at most so much is looked at closely.
 _CLOSE_SHARE = 0.1
 _SAMPLES = 8
@@ -203,7 +204,7 @@ class Watcher:
         recent = sorted(seconds for _, seconds, _, _ in self.steps[1:][-50:])
         typical = recent[len(recent) // 2]
         # Where some steps do what others don't, a few in a row say little.
-        uneven = sum(recent) > _UNEVEN * typical * len(recent)
+        uneven = sum(recent) > UNEVEN * typical * len(recent)
         block = min(max(round(_BLOCK_SECONDS / max(typical, 1e-6)), _BLOCK_LEAST), _BLOCK_MOST)
         if self._most is not None:
             block = min(block, max(_BLOCK_LEAST, (self._most - _WARM_UP_STEPS) // 12))

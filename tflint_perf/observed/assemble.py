@@ -25,6 +25,7 @@ from tflint_perf.measured.record import (
     Traced,
 )
 from tflint_perf.observe.user_code import cell_of
+from tflint_perf.observe.watcher import UNEVEN
 from tflint_perf.verify.statistics import growth, over_pairs, slope
 
 _MEGABYTE = 2**20
@@ -33,8 +34,6 @@ _INSIDE = 0.3
 # How many times as long a timer may take as in a loop of its own, at most.
 _DEEP = 10.0
 _BLOCKS = 20
-# How many times as long as the median step the mean one is where what steps do differs.
-_UNEVEN = 1.5
 _LEAST_STEPS = 5
 _STEADY = 5
 # A line that holds less of a step is left out, unless something is known to happen there.
@@ -102,7 +101,7 @@ def _are_uneven(times: Sequence[float]) -> bool:
     """Whether the mean step says more than the median: some steps do much that others don't, as where a whole episode is played
     between two of them. A few may be longer for what else the machine does."""
     most = sorted(times)[: len(times) - max(1, len(times) // 50)]
-    return bool(most) and fmean(most) > _UNEVEN * median(times)
+    return bool(most) and fmean(most) > UNEVEN * median(times)
 
 
 def _mean(times: Sequence[float]) -> float | None:

@@ -71,8 +71,6 @@ _LOOKS: Mapping[Look, str] = MappingProxyType(
 )
 # A share of a step that is not worth a row.
 _LEAST_SHARE = 0.001
-# How many times as long as the median step the mean one is where both are told.
-_UNEVEN = 1.5
 COST = frozenset({"confirmed", "seen in a run"})
 
 
@@ -128,7 +126,7 @@ def step_time(record: Record) -> str:
         )
     first = f"; the first took {seconds(record.first_step)}" if record.first_step is not None else ""
     usual = record.median_step
-    if usual is not None and usual < record.step.value / _UNEVEN:
+    if usual is not None and usual < record.step.value:  # which is the mean then
         return f"A step takes {between(record.step)} on average, and half of them less than {seconds(usual)}{first}."
     return f"A step takes {between(record.step)}{first}."
 
