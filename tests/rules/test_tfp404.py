@@ -79,6 +79,7 @@ SILENT = {
     "GPUs hidden by an empty list": "import os\nos.environ.setdefault('CUDA_VISIBLE_DEVICES', '')\n" + TF + FIT,
     "GPUs hidden by an update": "import os\nos.environ.update({'CUDA_VISIBLE_DEVICES': '-1'})\n" + TF + FIT,
     "GPUs hidden by a call": TF + "tf.config.set_visible_devices([], 'GPU')\n" + FIT,
+    "a backend that a run chooses": "import os\nfor name in ('jax', 'tensorflow'):\n  os.environ['KERAS_BACKEND'] = name\n" + TF + FIT,
     "another backend": "import os\nos.environ['KERAS_BACKEND'] = 'jax'\n" + TF + FIT,
     "a TPU alone": TF + "strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver())\n" + FIT,
     "an estimator for TPUs": TF + "tf.estimator.tpu.TPUEstimator(model_fn).train(input_fn=feed)\n",

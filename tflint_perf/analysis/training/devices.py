@@ -145,4 +145,5 @@ def _hides(variable: str | None, value: str | None) -> bool:
 
 
 def _is_of_other_backend(variable: str | None, value: str | None) -> bool:
-    return variable == _BACKEND and value is not None and value != "tensorflow"
+    """Whether Keras is set to another backend than TensorFlow, or to one that a run chooses."""
+    return variable == _BACKEND and value != "tensorflow"
