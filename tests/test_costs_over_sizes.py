@@ -19,13 +19,15 @@ from tflint_perf.verify import table
 from tflint_perf.verify.page import page_text
 
 OURS = "rule's script, CPU: "
+AT = (8, 64, 1024)
 Pairs = Sequence[tuple[float, float]]
 
 
 def sized(
     pairs: Pairs,
     *,
-    of: str = "model",
+    of: str = "units",
+    grows: str = "step",
     step: str = "a step",
     names: Sequence[str] = ("small", "medium", "large"),
     **made: Any,
@@ -36,6 +38,8 @@ def sized(
             "name": name,
             "what": f"{name} enough",
             "of": of,
+            "at": at,
+            "grows": grows,
             "step": step,
             "verdict": "confirmed" if slow >= 2 * fast else "refuted",
             "reason": "",
@@ -45,7 +49,7 @@ def sized(
             "fast": [fast] * 5,
             "worse": [],
         }
-        for name, (slow, fast) in zip(names, pairs, strict=True)
+        for name, at, (slow, fast) in zip(names, AT[-len(names) :], pairs, strict=True)
     ]
     return result(**made) | {"size": "medium", "sizes": sizes}
 
@@ -53,42 +57,46 @@ def sized(
 A_CONSTANT = sized([(0.181, 0.001), (0.205, 0.020), (0.670, 0.500)])
 
 SAID: dict[str, dict[str, Any]] = {
-    "+170 to 180 ms a step at 3 sizes of the model": A_CONSTANT,
-    "+130 to 220 ms a step at 3 sizes of the model": sized([(0.131, 0.001), (0.2, 0.02), (0.72, 0.5)]),
-    "+900 µs to 1.3 ms a step at 3 sizes of the image": sized(
-        [(0.001, 0.0001), (0.003, 0.002), (0.0513, 0.05)], of="image"
+    "+170 to 180 ms a step, at 8 to 1,024 units": A_CONSTANT,
+    "+130 to 220 ms a step, at 8 to 1,024 units": sized([(0.131, 0.001), (0.2, 0.02), (0.72, 0.5)]),
+    "+900 µs to 1.3 ms a step, at 8 to 1,024 pixels": sized(
+        [(0.001, 0.0001), (0.003, 0.002), (0.0513, 0.05)], of="pixels"
     ),
-    "1.4 to 9.7× the step time, from a large to a small model": sized(
-        [(0.0097, 0.001), (0.04, 0.01), (0.7, 0.5)]
+    "1.4 to 9.7× the step time, from 1,024 to 8 units": sized([(0.0097, 0.001), (0.04, 0.01), (0.7, 0.5)]),
+    "0.90 to 9.7× the step time, from 1,024 to 8 units": sized([(0.0097, 0.001), (0.04, 0.01), (0.45, 0.5)]),
+    # It goes with something else than the size.
+    "1.4 to 9.7× the step time, at 8 to 1,024 units": sized([(0.004, 0.001), (0.097, 0.01), (0.7, 0.5)]),
+    "2.0 to 3.0× the step time, at 8 to 1,024 units": sized([(0.002, 0.001), (0.03, 0.01), (0.25, 0.1)]),
+    "+20 ms an epoch, at 8 to 1,024 batches": sized(
+        [(0.021, 0.001), (0.12, 0.1), (1.02, 1.0)], of="batches", step="an epoch"
     ),
-    "0.90 to 9.7× the step time, from a large to a small model": sized(
-        [(0.0097, 0.001), (0.04, 0.01), (0.45, 0.5)]
+    "2.5 to 2.6× the step time, at 8 to 1,024 units": sized([(0.0025, 0.001), (0.026, 0.01), (0.25, 0.1)]),
+    "3.0× the time per sample, at 8 to 1,024 pixels": sized(
+        [(3e-6, 1e-6), (3e-5, 1e-5), (3e-4, 1e-4)], of="pixels", metric="time per sample"
     ),
-    "2.0 to 3.0× the step time at 3 sizes of the model": sized([(0.002, 0.001), (0.03, 0.01), (0.25, 0.1)]),
-    "+20 ms an epoch at 3 sizes of the data set": sized(
-        [(0.021, 0.001), (0.12, 0.1), (1.02, 1.0)], of="data set", step="an epoch"
-    ),
-    "2.5 to 2.6× the step time at 3 sizes of the model": sized([(0.0025, 0.001), (0.026, 0.01), (0.25, 0.1)]),
-    "3.0× the time per sample at 3 sizes of the image": sized(
-        [(3e-6, 1e-6), (3e-5, 1e-5), (3e-4, 1e-4)], of="image", metric="time per sample"
-    ),
-    "+2.0 s in the first step at 3 sizes of the model": sized(
+    "+2.0 s in the first step, at 8 to 1,024 units": sized(
         [(2.1, 0.1), (3.0, 1.0), (12.0, 10.0)], metric="first step"
     ),
-    "+400 MB of host memory at 3 sizes of the image": sized(
-        [(5e8, 1e8), (9e8, 5e8), (2.4e9, 2e9)], of="image", metric="host memory"
+    "+400 MB of host memory, at 8 to 1,024 pixels": sized(
+        [(5e8, 1e8), (9e8, 5e8), (2.4e9, 2e9)], of="pixels", metric="host memory"
     ),
-    "+1 tensor a step at 3 sizes of the model": sized(
-        [(1.0, 0.0001)] * 3, metric="live tensors", kind="growth"
+    # What grows is what costs: no ratio to the step of this script.
+    "+9.0 to 300 ms a step, from 8 to 1,024 rows": sized(
+        [(0.010, 0.001), (0.076, 0.001), (0.301, 0.001)], of="rows", grows="cause"
     ),
-    "+2 to 40 tensors a step, from a small to a large model": sized(
+    "+80 to 90 ms a step, at 8 to 1,024 rows": sized(
+        [(0.081, 0.001), (0.086, 0.001), (0.091, 0.001)], of="rows", grows="cause"
+    ),
+    # A count is the same whatever the size.
+    "+1 tensor a step": sized([(1.0, 0.0001)] * 3, metric="live tensors", kind="growth"),
+    "+2 to 40 tensors a step, from 8 to 1,024 units": sized(
         [(2.0, 0.001), (8.0, 0.001), (40.0, 0.001)], metric="live tensors", kind="growth"
     ),
-    "+1 trace a step at 3 sizes of the model": sized([(0.98, 0.02)] * 3, metric="traces", kind="growth"),
-    "+80 kB to 3.0 MB a step, from a small to a large model": sized(
-        [(8e4, 1.0), (4e5, 1.0), (3e6, 1.0)], metric="host memory", kind="growth"
+    "+1 trace a step": sized([(0.98, 0.02)] * 3, metric="traces", kind="growth"),
+    "+80 kB to 3.0 MB a trial, from 8 to 1,024 units": sized(
+        [(8e4, 1.0), (4e5, 1.0), (3e6, 1.0)], metric="host memory", kind="growth", step="a trial"
     ),
-    "1.3 to 2.6× the first steps' time after 100 steps, from a large to a small model": sized(
+    "1.3 to 2.6× the first steps' time after 100 steps, from 1,024 to 8 units": sized(
         [(2.6, 1.0), (2.0, 1.0), (1.3, 1.0)], kind="growth"
     ),
 }
@@ -125,31 +133,29 @@ def test_what_one_size_showed_is_said_as_before(record: dict[str, Any]) -> None:
 def test_a_claim_that_did_not_hold_says_so() -> None:
     refuted = sized([(0.0097, 0.001), (0.012, 0.01), (0.5, 0.5)], verdict="refuted")
     assert cost_of(on_record(refuted)) == (
-        f"{OURS}claim refuted, 1.0 to 9.7× the step time, from a large to a small model"
+        f"{OURS}1.0 to 9.7× the step time, from 1,024 to 8 units, less than the 2.0× that it claims"
     )
 
 
 def test_a_table_of_rules_is_about_no_step_of_the_users() -> None:
-    assert (
-        cost_of(on_record(A_CONSTANT), in_table=True) == "CPU: +170 to 180 ms a step at 3 sizes of the model"
-    )
+    assert cost_of(on_record(A_CONSTANT), in_table=True) == "CPU: +170 to 180 ms a step, at 8 to 1,024 units"
     refuted = sized([(0.0097, 0.001), (0.012, 0.01), (0.5, 0.5)], verdict="refuted")
-    said = "1.0 to 9.7× the step time, from a large to a small model"
-    assert cost_of(on_record(refuted), in_table=True) == f"CPU: claim refuted, {said}"
+    said = "1.0 to 9.7× the step time, from 1,024 to 8 units, less than the 2.0× that it claims"
+    assert cost_of(on_record(refuted), in_table=True) == f"CPU: {said}"
 
 
 def test_what_the_fast_form_does_worse_is_said_as_well() -> None:
     worse = {"metric": "host memory", "slow": 1e8, "fast": 2e8, "steps": None}
     effect = {"value": 2.0, "low": 1.9, "high": 2.1, "confidence": 0.9375}
     record = {**A_CONSTANT, "worse": [{**worse, "effect": effect}]}
-    said = "+170 to 180 ms a step at 3 sizes of the model, but the fast form takes 2.0× the host memory"
+    said = "+170 to 180 ms a step, at 8 to 1,024 units, but the fast form takes 2.0× the host memory"
     assert cost_of(on_record(record)) == f"{OURS}{said}"
 
 
 def test_devices_are_told_apart() -> None:
     other = on_record(result(value=5.0), device=GPU)
     assert cost_of((*on_record(A_CONSTANT), *other)) == (
-        f"{OURS}+170 to 180 ms a step at 3 sizes of the model; Synthetic GPU: 5.0× the step time"
+        f"{OURS}+170 to 180 ms a step, at 8 to 1,024 units; Synthetic GPU: 5.0× the step time"
     )
 
 
@@ -165,13 +171,15 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_finding_and_its_data_say_it(tflint_perf: CommandLine) -> None:
     tflint_perf.write("slow.py", SLOW)
     (found,) = json.loads(tflint_perf("--select=TFP406", "--output-format=json").out)
-    assert found["message"].endswith(f"({OURS}+170 to 180 ms a step at 3 sizes of the model)")
+    assert found["message"].endswith(f"({OURS}+170 to 180 ms a step, at 8 to 1,024 units)")
     (said,) = found["cost"]
     assert (said["over_sizes"], said["verdict"]) == ("constant", "confirmed")
     assert [one["size"] for one in said["sizes"]] == ["small", "medium", "large"]
     assert said["sizes"][2] == {
         "size": "large",
         "what": "large enough",
+        "of": "units",
+        "at": 1024,
         "slow": 0.67,
         "fast": 0.5,
         "times": pytest.approx(1.34),
@@ -182,7 +190,7 @@ def test_a_finding_and_its_data_say_it(tflint_perf: CommandLine) -> None:
 def test_a_rules_page_has_a_row_for_each_size() -> None:
     lines = page(*on_record(A_CONSTANT))
     at = lines.index(
-        "On CPU: +170 to 180 ms a step at 3 sizes of the model. The verdict is that of the medium size."
+        "On CPU: +170 to 180 ms a step, at 8 to 1,024 units. The verdict is that of the medium size."
     )
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[at + 2 : at + 7]]
     assert rows[0] == ["size", "what it is", "slow", "fast", "effect", "verdict"]
@@ -193,11 +201,11 @@ def test_a_rules_page_has_a_row_for_each_size() -> None:
 def test_the_report_and_the_table_have_them_too() -> None:
     results = {"TFP406": A_CONSTANT}
     report = text_of(parse(page_text(document(results))))
-    assert "+170 to 180 ms a step at 3 sizes of the model." in report
+    assert "+170 to 180 ms a step, at 8 to 1,024 units." in report
     assert "large enough" in report
     lines = list(table.over_sizes(results))
     assert lines[0] == "TFP406, small (small enough): slow 180 ms, fast 1.0 ms, 180×: confirmed"
-    assert lines[3] == "TFP406: +170 to 180 ms a step at 3 sizes of the model"
+    assert lines[3] == "TFP406: +170 to 180 ms a step, at 8 to 1,024 units"
     (row,) = table.rows(results, {"TFP406": "gc-in-loop"})
     assert row[0] == "TFP406 gc-in-loop, medium"
 
@@ -205,4 +213,4 @@ def test_the_report_and_the_table_have_them_too() -> None:
 def test_an_experiment_of_one_size_has_no_such_rows() -> None:
     results = {"TFP406": result(run(0.0172))}
     assert list(table.over_sizes(results)) == []
-    assert "At 3 sizes" not in text_of(parse(page_text(document(results))))
+    assert "small enough" not in text_of(parse(page_text(document(results))))

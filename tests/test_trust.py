@@ -89,8 +89,8 @@ COSTS: dict[str, dict[str, Any]] = {
     "CPU: a new trace each step": result(run(0.1, traces=100), value=4.0, metric="traces", kind="growth"),
     "CPU: +25 traces in 100 steps": result(run(0.1, traces=25), value=4.0, metric="traces", kind="growth"),
     "CPU: 3.0× the first step": result(value=3.0, metric="first step"),
-    "CPU: claim refuted, 1.0× the step time": REFUTED,
-    "CPU: claim not confirmed, 2.0× the step time": result(value=2.01, verdict="inconclusive"),
+    "CPU: 1.0× the step time, less than the 2.0× that it claims": REFUTED,
+    "CPU: 2.0× the step time, not surely the 2.0× that it claims": result(value=2.01, verdict="inconclusive"),
 }
 
 

@@ -9,7 +9,9 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import is_name
+from tflint_perf.edit.arguments import WIDTH
 from tflint_perf.edit.editor import Editor
+from tflint_perf.edit.lines import line_end, line_start
 from tflint_perf.finding import Edit
 
 # What may stand between two links of a chain.
@@ -19,16 +21,42 @@ _LINE_REST = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|$)")
 
 
 def append(edit: Editor, call: cst.Call, link: str) -> Edit:
-    """Put a link like `.prefetch(n)` behind that of `call`, on a line of its own where that has one."""
+    """Put a link like `.prefetch(n)` behind that of `call`, on a line of its own where that has one.
+
+    What its line has no room for becomes a statement of its own, where the line is `name = …`.
+    """
     text, end = edit.model.text, edit.end(call)
     gap = gap_behind(text, receiver_end(edit, call))
     if "\n" not in gap:
-        return edit.edit(end, end, link)
+        return _statement_of_its_own(edit, call, link) or edit.edit(end, end, link)
     if "\\" in gap:
         return edit.edit(end, end, " \\" + gap[gap.rindex("\n") :] + link)
     rest = _LINE_REST.match(text, end)
     at = rest.end() if rest is not None else end
     return edit.edit(at, at, gap[gap.rindex("\n") :] + link)
+
+
+def _statement_of_its_own(edit: Editor, call: cst.Call, link: str) -> Edit | None:
+    """`name = name.prefetch(n)` below the line of `name = …`; None where that has room for the link, or something else beside it."""
+    text, statement = edit.whole_text, edit.model.statement_of(call)
+    name, end = assigned_name(statement), edit.end(call)
+    start, stop = line_start(text, edit.start(statement)), line_end(text, end)
+    row = text[start:stop].rstrip("\r\n")
+    if name is None or not isinstance(statement, cst.Assign) or statement.value is not call:
+        return None
+    if (
+        len(row) + len(link) <= WIDTH
+        or text[start : edit.start(statement)].strip()
+        or _beside(text[end:stop])
+    ):
+        return None
+    indent = text[start : edit.start(statement)]
+    return edit.edit(start + len(row), start + len(row), f"\n{indent}{name} = {name}{link}")
+
+
+def _beside(rest: str) -> bool:
+    """Whether more than a comment stands behind a statement on its line."""
+    return bool(rest.strip()) and not rest.strip().startswith("#")
 
 
 def autotune(edit: Editor, node: cst.CSTNode) -> tuple[str, list[Edit]]:

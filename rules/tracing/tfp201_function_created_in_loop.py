@@ -14,8 +14,8 @@ from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, calls_below, has_stars
 from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.edit import Editor
-from tflint_perf.edit.hoist import hoist
-from tflint_perf.edit.judged import judged
+from tflint_perf.edit.hoist import hoist, hoist_out
+from tflint_perf.edit.judged import TRACED, judged
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _KINDS_WITH_STATE = frozenset({"variable", "layer", "model", "optimizer", "metric"})
@@ -150,7 +150,7 @@ def _make_once(made: cst.FunctionDef | cst.Call, edit: Editor) -> Repair | Refus
     model = edit.model
     statement = model.statement_of(made)
     if model.loops.innermost_loop(made) is None:
-        return Refusal("it is created in a function that the loop calls")
+        return _make_beside(made, edit)
     if isinstance(statement, cst.Assign | cst.AnnAssign) and statement.value is not made:
         return Refusal("it is used where it is created", made)
     moved = hoist(edit, statement, lambda loop: _objection(model, made, loop))
@@ -158,6 +158,22 @@ def _make_once(made: cst.FunctionDef | cst.Call, edit: Editor) -> Repair | Refus
         return moved
     doubt = moved.doubt or _doubt(model, statement)
     return judged("Create the `tf.function` once, above the loop", moved.edits, doubt)
+
+
+def _make_beside(made: cst.FunctionDef | cst.Call, edit: Editor) -> Repair | Refusal:
+    """Move what a function on each step defines out of that function."""
+    model, function = edit.model, edit.model.function_at(made)
+    if not isinstance(made, cst.FunctionDef) or function is None:
+        return Refusal("it is created in a function that the loop calls")
+    loops = filter(None, map(model.loops.innermost_loop, model.calls.sites(function)))
+    objections = [_objection(model, made, loop) for loop in loops]
+    if not objections:
+        return Refusal("it is created in a function that the loop of another file calls")
+    moved = next(filter(None, objections), None) or hoist_out(edit, made)
+    if isinstance(moved, Refusal):
+        return moved
+    message = f"Create `{made.name.value}` once, above `{function.name}`"
+    return Repair(message, moved, safe=False, may_change=TRACED)
 
 
 def _doubt(model: Model, statement: cst.CSTNode) -> Doubt | None:

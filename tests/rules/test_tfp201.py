@@ -463,6 +463,69 @@ FIXES = {
                 step(x)
         """,
     ),
+    "out of the function that each step calls": (
+        """
+        limit = 3
+
+        def train(x):
+            # One step.
+            @tf.function
+            def step(x):
+                return model(x)  # the loss
+
+            return step(x)
+        for x in dataset:
+            train(x)
+        """,
+        """
+        limit = 3
+
+        # One step.
+        @tf.function
+        def step(x):
+            return model(x)  # the loss
+
+
+        def train(x):
+            return step(x)
+        for x in dataset:
+            train(x)
+        """,
+    ),
+    "out of the class of the method that each step calls": (
+        """
+        limit = 3
+
+        class Trainer:
+            def train(self, x):
+                size = 3
+                @tf.function
+                def step(x):
+                    size = 2
+                    return size * model(x)
+                return step(x)
+        trainer = Trainer()
+        for x in dataset:
+            trainer.train(x)
+        """,
+        """
+        limit = 3
+
+        @tf.function
+        def step(x):
+            size = 2
+            return size * model(x)
+
+
+        class Trainer:
+            def train(self, x):
+                size = 3
+                return step(x)
+        trainer = Trainer()
+        for x in dataset:
+            trainer.train(x)
+        """,
+    ),
 }
 
 
@@ -544,6 +607,56 @@ REFUSED = {
             return tf.function(double)(x)
         for x in dataset:
             train(x)
+        """,
+    "it reads `scale` of the function around it (line 9)": """
+        def train(x, scale):
+            @tf.function
+            def step(x):
+                return scale * double(x)
+            return step(x)
+        for x in dataset:
+            train(x, 2)
+        """,
+    "`step` is also bound elsewhere (line 6)": """
+        step = 0
+        def train(x):
+            @tf.function
+            def step(x):
+                return double(x)
+            return step(x)
+        for x in dataset:
+            train(x)
+        """,
+    "`SIZES` is bound further down (line 11)": """
+        def train(x):
+            @tf.function(input_signature=SIZES)
+            def step(x):
+                return double(x)
+            return step(x)
+        SIZES = [tf.TensorSpec([None])]
+        for x in dataset:
+            train(x)
+        """,
+    "it is under a condition or in a block (line 7)": """
+        def train(x):
+            with tf.device("/GPU:0"):
+                @tf.function
+                def step(x):
+                    return double(x)
+                return step(x)
+        for x in dataset:
+            train(x)
+        """,
+    "`rate` changes in the loop (line 14)": """
+        rate = 1.0
+        def train(x):
+            @tf.function
+            def step(x):
+                return rate * double(x)
+            return step(x)
+        for x in dataset:
+            train(x)
+            rate = rate / 2
         """,
     "it is used where it is created (line 7)": """
         for x in dataset:

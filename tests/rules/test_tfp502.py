@@ -298,6 +298,7 @@ HEAD = """\
 import tensorflow as tf
 model = tf.keras.Sequential([tf.keras.layers.Dense(10)])
 """
+LONG = "ds = tf.data.Dataset.range(1_000_000).shuffle(1_000_000).repeat(1_000_000).batch(3)"
 FIXES = {
     "where it is built": (
         "ds = tf.data.Dataset.range(9).batch(3)\nmodel.fit(ds)\n",
@@ -318,6 +319,14 @@ FIXES = {
     "statement by statement": (
         "ds = tf.data.Dataset.range(9)\nds = ds.batch(3)  # of three\nmodel.fit(ds)\n",
         "ds = tf.data.Dataset.range(9)\nds = ds.batch(3).prefetch(tf.data.AUTOTUNE)  # of three\nmodel.fit(ds)\n",
+    ),
+    "where the line has no room, in a statement of its own": (
+        f"{LONG}  # of three\nmodel.fit(ds)\n",
+        f"{LONG}  # of three\nds = ds.prefetch(tf.data.AUTOTUNE)\nmodel.fit(ds)\n",
+    ),
+    "and none beside another": (
+        f"{LONG}; model.fit(ds)\n",
+        f"{LONG}.prefetch(tf.data.AUTOTUNE); model.fit(ds)\n",
     ),
     "one link a line, with comments": (
         "ds = (\n    tf.data.Dataset.range(9)\n    # Batches.\n    .batch(3)  # of three\n)\nmodel.fit(ds)\n",
@@ -357,7 +366,7 @@ FIXES = {
     "as the file says it elsewhere": (
         "ds = tf.data.Dataset.range(9).map(f, tf.data.experimental.AUTOTUNE).batch(3)\nmodel.fit(ds)\n",
         "ds = tf.data.Dataset.range(9).map(f, tf.data.experimental.AUTOTUNE).batch(3)"
-        ".prefetch(tf.data.experimental.AUTOTUNE)\nmodel.fit(ds)\n",
+        "\nds = ds.prefetch(tf.data.experimental.AUTOTUNE)\nmodel.fit(ds)\n",
     ),
 }
 

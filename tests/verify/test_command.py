@@ -207,12 +207,16 @@ def test_a_run_that_was_cut_off_is_gone_on_with(
 
 
 SIZES = """
+of = "ms of other work"
 [small]
+at = 4
 what = "4 ms"
 [medium]
+at = 20
 what = "20 ms"
 MORE = 20
 [large]
+at = 64
 what = "64 ms"
 MORE = 64
 """
@@ -250,7 +254,7 @@ def test_all_sizes_are_told(tflint_perf: CommandLine) -> None:
         "TFP406, small (4 ms): slow 16 ms, fast 4.0 ms, 4.0×: confirmed",
         "TFP406, medium (20 ms): slow 32 ms, fast 20 ms, 1.6×: refuted",
         "TFP406, large (64 ms): slow 76 ms, fast 64 ms, 1.2×: refuted",
-        "TFP406: +12 ms a step at 3 sizes of the model",
+        "TFP406: +12 ms a step, at 4 to 64 ms of other work",
     ]
 
 

@@ -117,6 +117,19 @@ def test_short_steps_are_compared_for_less_time(tmp_path: Path) -> None:
     assert 1.5 <= (result.losses.steps or 0) * 0.010 < 1.9
 
 
+def test_a_fast_script_that_has_soon_done_the_few_steps_of_a_slow_one_is_timed_over_those(
+    tmp_path: Path,
+) -> None:
+    claim = replace(STEP_TIME, steps=None)
+    result = run_in_forks(
+        experiment(tmp_path, "takes(1500)", "takes(5)", claim), replace(OPTIONS, timeout=20)
+    )
+    assert (result.verdict, result.losses and result.losses.steps) == ("confirmed", 9), result
+    fast = result.pairs[0].fast
+    assert sum(count for _, count, _ in fast.windows) == 5
+    assert fast.step == pytest.approx(0.005, rel=0.01)
+
+
 def test_a_run_ends_sooner_where_its_windows_are_alike(tmp_path: Path) -> None:
     claim = replace(STEP_TIME, least=5.0, steps=None)
     alike = run_in_forks(experiment(tmp_path, "takes(2)", "takes(1)", claim), OPTIONS)

@@ -31,13 +31,16 @@ pytest.importorskip("psutil")
 pytest.importorskip("scipy")
 
 SIZES = """
-of = "image"
+of = "pixels"
 [small]
+at = 8
 what = "8 pixels"
 [medium]
+at = 64
 what = "64 pixels"
 SIDE = 64
 [large]
+at = 512
 what = "512 pixels"
 SIDE = 512
 SHAPE = [512, 512]
@@ -78,12 +81,14 @@ def test_an_experiment_without_the_file_has_no_sizes(tmp_path: Path) -> None:
 
 def test_sizes_are_read_from_small_to_large(tmp_path: Path) -> None:
     assert read_sizes(written(tmp_path)) == (
-        Size("small", "8 pixels", "image"),
-        Size("medium", "64 pixels", "image", "a step", {"SIDE": 64}),
-        Size("large", "512 pixels", "image", "a step", {"SIDE": 512, "SHAPE": [512, 512]}, steps=12),
+        Size("small", "8 pixels", "pixels", 8),
+        Size("medium", "64 pixels", "pixels", 64, constants={"SIDE": 64}),
+        Size("large", "512 pixels", "pixels", 512, constants={"SIDE": 512, "SHAPE": [512, 512]}, steps=12),
     )
     with_epochs = written(tmp_path, SIZES.replace("of =", 'step = "an epoch"\nof ='))
     assert {size.step for size in read_sizes(with_epochs)} == {"an epoch"}
+    of_cause = written(tmp_path, SIZES.replace("of =", 'grows = "cause"\nof ='))
+    assert {size.grows for size in read_sizes(of_cause)} == {"cause"}
 
 
 @pytest.mark.parametrize(
@@ -92,6 +97,8 @@ def test_sizes_are_read_from_small_to_large(tmp_path: Path) -> None:
         (SIZES.replace("[large]", "[huge]"), "a table for each of small, medium, large"),
         (SIZES.replace("SIDE = 64", "side = 64"), "unknown key `side` in"),
         (SIZES.replace('what = "8 pixels"', ""), "what"),
+        (SIZES.replace("of =", 'grows = "model"\nof ='), "`grows` is one of step, cause"),
+        (SIZES.replace("at = 8\n", ""), "at"),
         ("of =", "not sizes of an experiment"),
     ],
 )

@@ -26,7 +26,7 @@ _MUCH = 1.5
 _PRICES = frozenset({"step time", "time per sample", "host memory", "peak device memory"})
 # The first steps of a run may be the only ones without a new trace.
 _EACH = 0.9
-_IN_WORDS = {"inconclusive": "not confirmed"}
+_SHORT_OF = {"refuted": "less than", "inconclusive": "not surely"}
 
 
 def with_cost(code: str, message: str) -> str:
@@ -134,7 +134,9 @@ def _cost(evidence: Evidence) -> str:
     say = _WORDS.get((claim["metric"], claim["kind"]), _other)
     said = cost_over_sizes(evidence.record) or say(evidence)
     if evidence.verdict != "confirmed":
-        return f"{evidence.where}: claim {_IN_WORDS.get(evidence.verdict, evidence.verdict)}, {said}"
+        short = _SHORT_OF.get(evidence.verdict)
+        held = f"{short} the {ratio(claim['least'])} that it claims" if short else evidence.verdict
+        return f"{evidence.where}: {said}, {held}"
     return f"{evidence.where}: {said}{_price(evidence)}"
 
 
@@ -173,6 +175,13 @@ def _kept_bytes(evidence: Evidence) -> str:
     )
 
 
+def _taken(evidence: Evidence) -> str:
+    slow, fast = (value_of(evidence.record, side) for side in ("slow", "fast"))
+    if slow is None or fast is None:
+        return _other(evidence)
+    return f"{size(slow)} of {evidence.record['claim']['metric']} instead of {size(fast)}"
+
+
 def _traces(evidence: Evidence) -> str:
     traces = value_of(evidence.record, "slow")
     if traces is None:
@@ -193,4 +202,6 @@ _WORDS: Mapping[tuple[str, str], Callable[[Evidence], str]] = {
     ("live tensors", "growth"): _kept_tensors,
     ("host memory", "growth"): _kept_bytes,
     ("traces", "growth"): _traces,
+    # That one takes all there is, no factor tells.
+    ("device memory", "ratio"): _taken,
 }

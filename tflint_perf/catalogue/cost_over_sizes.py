@@ -3,7 +3,8 @@
 A ratio that was measured on a small step reads as if any step took so many times as long. So an experiment is measured at
 three sizes. Where the *difference* of slow and fast stays within a factor of two, the cost is so many milliseconds, and the
 ratio says nothing of another step; where the *ratio* does, the cost is a share of it; and where neither does, it lies between
-the smallest and the largest ratio that was seen.
+the smallest and the largest ratio that was seen. Where it is not the step that grows from size to size but what costs, the
+difference is told: the ratio would be one to this script's step.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class SizedCost:
 
     size: str
     what: str
+    of: str
+    at: int
     slow: float
     fast: float
     times: float
@@ -52,6 +55,8 @@ def sized_costs(record: Mapping[str, Any]) -> tuple[SizedCost, ...]:
         SizedCost(
             one["name"],
             one["what"],
+            one["of"],
+            one["at"],
             median(one["slow"]),
             median(one["fast"]),
             float(one["effect"]["value"]),
@@ -71,6 +76,8 @@ def behaviour(record: Mapping[str, Any]) -> Behaviour | None:
         # How much slower a step becomes is what is beyond once.
         since = 1.0 if record["claim"]["metric"] == "step time" else 0.0
         return "constant" if _spread([cost.slow - since for cost in costs]) <= _STAYS else "depends"
+    if _is_of_cause(record):
+        return "constant" if _spread([cost.more for cost in costs]) <= _STAYS else "depends"
     more, times = _spread([cost.more for cost in costs]), _spread([cost.times for cost in costs])
     if more <= _STAYS and more <= times:
         return "constant"
@@ -78,7 +85,7 @@ def behaviour(record: Mapping[str, Any]) -> Behaviour | None:
 
 
 def cost_over_sizes(record: Mapping[str, Any]) -> str | None:
-    """A cost in words that say what else there was beside the step it was measured in: `+180 ms a step at 3 sizes of the model`.
+    """A cost in words that say what else there was beside the step it was measured in: `+180 ms a step, at 64 to 4,096 units`.
 
     None where it was not measured at three sizes.
     """
@@ -88,15 +95,16 @@ def cost_over_sizes(record: Mapping[str, Any]) -> str | None:
     metric, step = record["claim"]["metric"], record["sizes"][0]["step"]
     if record["claim"]["kind"] == "growth":
         say, around = _growth(record)
-        if kind == "constant":
-            return f"{around.format(_range(sorted(cost.slow for cost in costs), say))} {_at_sizes(record)}"
-        return _by_size(record, [(cost.slow, cost.size) for cost in costs], say, around)
-    if kind == "constant":
-        more = sorted(cost.more for cost in costs)
-        figure = _range(more, seconds if metric in _TIMES else size)
-        return f"+{figure} {step if metric == 'step time' else _MORE.get(metric, f'of {metric}')} {_at_sizes(record)}"
+        figures = [cost.slow for cost in costs]
+        if max(figures) <= _ONE * min(figures):
+            return around.format(_range(figures, say))
+        return _at_sizes(costs, figures, kind, say, around)
+    if kind == "constant" or _is_of_cause(record):
+        unit = step if metric == "step time" else _MORE.get(metric, f"of {metric}")
+        say = seconds if metric in _TIMES else size
+        return _at_sizes(costs, [cost.more for cost in costs], kind, say, f"+{{}} {unit}")
     around = f"{{}} the {metric if step == 'a step' or metric != 'step time' else f'time of {step}'}"
-    return _by_size(record, [(cost.times, cost.size) for cost in costs], ratio, around)
+    return _at_sizes(costs, [cost.times for cost in costs], kind, ratio, around)
 
 
 def rows_of_sizes(record: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -111,10 +119,11 @@ def _growth(record: Mapping[str, Any]) -> tuple[Callable[[float], str], str]:
     metric = record["claim"]["metric"]
     if metric == "step time":
         return ratio, f"{{}} the first steps' time after {record['steps']:,} steps"
+    step = record["sizes"][0]["step"]
     if metric == "host memory":
-        return size, "+{} a step"
+        return size, f"+{{}} {step}"
     ones = all(_whole(cost.slow) == "1" for cost in sized_costs(record))
-    return _whole, f"+{{}} {metric.removeprefix('live ').removesuffix('s')}{'' if ones else 's'} a step"
+    return _whole, f"+{{}} {metric.removeprefix('live ').removesuffix('s')}{'' if ones else 's'} {step}"
 
 
 def _whole(value: float) -> str:
@@ -122,22 +131,26 @@ def _whole(value: float) -> str:
     return count(round(value)) if abs(value - round(value)) < _HARDLY * value else count(value)
 
 
-def _by_size(
-    record: Mapping[str, Any], figures: Sequence[tuple[float, str]], say: Callable[[float], str], around: str
+def _at_sizes(
+    costs: Sequence[SizedCost],
+    figures: Sequence[float],
+    kind: Behaviour,
+    say: Callable[[float], str],
+    around: str,
 ) -> str:
-    (low, at_low), (high, at_high) = min(figures), max(figures)
-    if high <= _ONE * low:
-        return f"{around.format(_range([value for value, _ in sorted(figures)], say))} {_at_sizes(record)}"
-    said, of = around.format(_from_to(say(low), say(high))), record["sizes"][0]["of"]
-    if {at_low, at_high} != {figures[0][1], figures[-1][1]}:
-        # It goes with something else than the size.
-        return f"{said} {_at_sizes(record)}"
-    return f"{said}, from a {at_low} to a {at_high} {of}"
+    """Figures of the sizes, and these: `from` that of the least to that of the largest, where what they show goes with size."""
+    (_, at_low), (_, at_high) = (
+        end((value, cost.at) for value, cost in zip(figures, costs, strict=True)) for end in (min, max)
+    )
+    said, first, last = around.format(_range(figures, say)), costs[0].at, costs[-1].at
+    if kind == "depends" and {at_low, at_high} == {first, last}:
+        return f"{said}, from {at_low:,} to {at_high:,} {costs[0].of}"
+    return f"{said}, at {first:,} to {last:,} {costs[0].of}"
 
 
-def _range(values: Sequence[float], say: Callable[[float], str]) -> str:
-    """From the least to the largest of some values; one where they are said alike."""
-    low, high = say(values[0]), say(values[-1])
+def _range(figures: Sequence[float], say: Callable[[float], str]) -> str:
+    """From the least to the largest; one where they are said alike."""
+    low, high = say(min(figures)), say(max(figures))
     return low if low == high else _from_to(low, high)
 
 
@@ -148,8 +161,8 @@ def _from_to(low: str, high: str) -> str:
     return f"{figure if same else low} to {high}"
 
 
-def _at_sizes(record: Mapping[str, Any]) -> str:
-    return f"at {len(record['sizes'])} sizes of the {record['sizes'][0]['of']}"
+def _is_of_cause(record: Mapping[str, Any]) -> bool:
+    return bool(record["sizes"][0]["grows"] == "cause")
 
 
 def _spread(values: Sequence[float]) -> float:

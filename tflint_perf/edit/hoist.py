@@ -1,4 +1,4 @@
-"""Moving code that a loop does not change above that loop."""
+"""Moving code that a loop does not change above that loop, or a function that needs nothing of the one around it out of that."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def hoist(edit: Editor, statement: cst.CSTNode, objection: Objection | None = No
         if _obstacle(model, statement, loop.parent, objection) is not None:
             break
         loop = loop.parent
-    moved = _move(edit, statement, statement, loop)
+    moved = _move(edit, statement, statement, loop.node)
     return Hoisted(moved, loop, model.rewriting.doubt_of_moving([statement], loop))
 
 
@@ -68,8 +68,57 @@ def hoist_chain(edit: Editor, statements: Sequence[cst.Assign], loop: Loop) -> H
     for binding in block.scope.bindings.get(name.value, []):
         if binding.node not in ours:
             return Refusal(f"`{name.value}` is also bound elsewhere", binding.node)
-    moved = _move(edit, statements[0], statements[-1], loop)
+    moved = _move(edit, statements[0], statements[-1], loop.node)
     return Hoisted(moved, loop, model.rewriting.doubt_of_moving(statements, loop))
+
+
+def hoist_out(edit: Editor, made: cst.FunctionDef) -> list[Edit] | Refusal:
+    """Move a function, with its comments, to the top of the module, above the function or class that it is defined in.
+
+    Only one that reads nothing of the functions around it can go: no parameter, no local name.
+    """
+    model = edit.model
+    outer = model.function_at(made)
+    if outer is None or not isinstance(outer.node, cst.FunctionDef):
+        return Refusal("it is in no function")
+    block = model.walk.at[made].block
+    if block.owner is not outer.node:
+        return Refusal("it is under a condition or in a block", block.owner)
+    top: cst.CSTNode = outer.node
+    while not isinstance(around := model.walk.at[top].block.owner, cst.Module):
+        if not isinstance(around, cst.FunctionDef | cst.ClassDef):
+            return Refusal("it is under a condition or in a block", around)
+        top = around
+    stays = _needs_what_is_around(model, made, top)
+    if stays is not None:
+        return stays
+    if len(block.statements) == 1:
+        return Refusal("nothing would be left of the function around it", outer.node)
+    return _long_string(edit, made) or _move(edit, made, made, top)
+
+
+def _needs_what_is_around(model: Model, made: cst.FunctionDef, top: cst.CSTNode) -> Refusal | None:
+    """Why a function would mean something else above `top`."""
+    inside = set(descendants(made))
+    for name in (below for below in inside if isinstance(below, cst.Name)):
+        home = model.names.home(name)
+        bindings = home.bindings.get(name.value, []) if home is not None else []
+        if home is not model.walk.top and any(binding.node not in inside for binding in bindings):
+            return Refusal(f"it reads `{name.value}` of the function around it", name)
+    for scope in model.walk.scopes.values():
+        for binding in scope.bindings.get(made.name.value, ()):
+            if binding.node is not made:
+                return Refusal(f"`{made.name.value}` is also bound elsewhere", binding.node)
+    at_once = [
+        *made.decorators,
+        *(param.default for param in model.walk.functions[made].parameters if param.default),
+    ]
+    above = model.walk.at[top].order
+    for name in (below for part in at_once for below in descendants(part) if isinstance(below, cst.Name)):
+        for binding in model.walk.top.bindings.get(name.value, ()):
+            if binding.at.order > above:
+                return Refusal(f"`{name.value}` is bound further down", binding.node)
+    return None
 
 
 def hoist_expression(edit: Editor, node: cst.BaseExpression, name: str, loop: Loop) -> Hoisted | Refusal:
@@ -178,8 +227,8 @@ def _other_binding(model: Model, statement: cst.CSTNode, name: cst.Name, loop: L
     return None
 
 
-def _move(edit: Editor, statement: cst.CSTNode, last: cst.CSTNode, loop: Loop) -> list[Edit]:
-    """Move the lines from one statement to another above a loop."""
+def _move(edit: Editor, statement: cst.CSTNode, last: cst.CSTNode, below: cst.CSTNode) -> list[Edit]:
+    """Move the lines from one statement to another above `below`, a loop or what else they stand in."""
     text = edit.whole_text
     start, end = edit.lines_start(statement), _end_with_comments(edit, last)
     old = edit.indent(statement)
@@ -189,16 +238,17 @@ def _move(edit: Editor, statement: cst.CSTNode, last: cst.CSTNode, loop: Loop) -
         content += "\n"
     is_def = isinstance(statement, cst.FunctionDef)
     if is_def:
-        content += "\n"
-        above = edit.lines_start(loop.node)
-        if not _is_first(edit.model, loop.node) and before_blank_lines(text, above) == above:
+        at_top = isinstance(edit.model.walk.at[below].block.owner, cst.Module)
+        content += "\n\n" if at_top and isinstance(below, cst.FunctionDef | cst.ClassDef) else "\n"
+        above = edit.lines_start(below)
+        if not _is_first(edit.model, below) and before_blank_lines(text, above) == above:
             content = "\n" + content
     first = _is_first(edit.model, statement)
     if is_def or first:
         end = past_blank_lines(text, end)
     if first:
         start = before_blank_lines(text, start)
-    return [edit.insert_above(loop.node, content), edit.edit(start, end, "")]
+    return [edit.insert_above(below, content), edit.edit(start, end, "")]
 
 
 def _is_first(model: Model, statement: cst.CSTNode) -> bool:

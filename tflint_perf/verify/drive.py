@@ -120,7 +120,9 @@ class _Driver:
         self._synchronize()
         first = perf_counter_ns()
         self.measured.first_step = (first - started) / _SECOND
-        most, count = max(1, min(_WARM_UP, self._plan.steps // 5)), 0
+        # A faster script gets through more of them in as much time, and must leave some to be timed.
+        to_time = self._plan.last - self.measured.yields - _LEAST_WINDOWS
+        most, count = max(1, min(_WARM_UP, self._plan.steps // 5, to_time)), 0
         while count < most and (count < _WARM_UP_LEAST or perf_counter_ns() - first < _WARM_UP_NS):
             if not self._step(steps):
                 return False
@@ -136,7 +138,7 @@ class _Driver:
         measured, plan = self.measured, self._plan
         size, spent = self._window_size(), 0.0
         due = [plan.steps * part // (plan.samples - 1) for part in range(1, plan.samples - 1)]
-        while left := plan.last - measured.yields:
+        while (left := plan.last - measured.yields) > 0:
             count = size if left >= 2 * size else left
             started = perf_counter_ns()
             if not all(self._step(steps) for _ in range(count)):

@@ -118,7 +118,7 @@ class Worse:
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """What came of an experiment at one size; `what` that is in words, `of` what grows with it, `step` what a step is.
+    """What came of an experiment at one size; `what` that is in words, `at` how many `of` what grows, `step` what a step is.
 
     `slow` and `fast` are what the claim is about, pair by pair: seconds, bytes or numbers (a step, where growth is claimed).
     """
@@ -126,6 +126,8 @@ class Sized:
     name: str
     what: str
     of: str
+    at: int
+    grows: str
     step: str
     verdict: Verdict
     reason: str

@@ -56,6 +56,8 @@ def _sized(size: Size, result: Result) -> Sized:
         name=size.name,
         what=size.what,
         of=size.of,
+        at=size.at,
+        grows=size.grows,
         step=size.step,
         verdict=result.verdict,
         reason=result.reason,
