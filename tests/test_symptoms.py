@@ -139,7 +139,6 @@ OTHERWISE = {
         "memory-grows",
         "TFP406",
     ): "memory comes to rest after the first steps, which the few steps of its runs are",
-    ("memory-grows", "TFP408"): "it comes to rest after 20 steps, as a run of 160 showed",
     ("memory-grows", "TFP509"): "a buffer fills, and then stays as it is",
 }
 

@@ -79,18 +79,34 @@ def test_an_opt_in_rule_is_off_whatever_was_found_until_it_is_selected(
 
 
 COSTS: dict[str, dict[str, Any]] = {
-    "CPU: 17× the step time": result(),
-    "CPU: 1,200× the step time": result(value=1234.0),
-    "CPU: 24× the time per sample": result(value=24.3, metric="time per sample"),
-    "CPU: 2.1× the first steps' time after 100 steps": result(value=2.14, kind="growth"),
+    "CPU: +16 ms on a step of 1.0 ms": result(),
+    "CPU: +1.2 s on a step of 1.0 ms": result(run(1.234), value=1234.0),
+    "CPU: nothing more on a step of 1.0 ms": result(run(0.00101), value=1.01),
+    "CPU: +16 ms on 1.0 ms a sample, training included": result(metric="time per sample"),
+    "CPU: after 100 steps, one takes 2.1× as long as the first": result(value=2.14, kind="growth"),
     "CPU: +1 tensor a step": result(run(0.1, tensors=1.0), value=8.0, metric="live tensors", kind="growth"),
     "CPU: +3 tensors a step": result(run(0.1, tensors=3.0), value=8.0, metric="live tensors", kind="growth"),
     "CPU: +2.0 MB a step": result(run(0.1, leak=2_000_000), value=8.0, metric="host memory", kind="growth"),
-    "CPU: a new trace each step": result(run(0.1, traces=100), value=4.0, metric="traces", kind="growth"),
-    "CPU: +25 traces in 100 steps": result(run(0.1, traces=25), value=4.0, metric="traces", kind="growth"),
-    "CPU: 3.0× the first step": result(value=3.0, metric="first step"),
-    "CPU: 1.0× the step time, less than the 2.0× that it claims": REFUTED,
-    "CPU: 2.0× the step time, not surely the 2.0× that it claims": result(value=2.01, verdict="inconclusive"),
+    "CPU: a new trace each step, 99 ms each": result(
+        run(0.1, traces=100), value=4.0, metric="traces", kind="growth"
+    ),
+    "CPU: +25 traces in 100 steps, 400 ms each": result(
+        run(0.1, traces=25), value=4.0, metric="traces", kind="growth"
+    ),
+    "CPU: +1.0 s on a first step of 500 ms": result(
+        run(0.1) | {"first_step": 1.5}, value=3.0, metric="first step"
+    ),
+    "CPU: 3.0× the device memory": result(value=3.0, metric="device memory"),
+    "CPU: 83 GB of device memory instead of 620 MB": result(
+        run(0.1, device={"reserved": 83 * 10**9}),
+        run(0.1, device={"reserved": 62 * 10**7}),
+        value=134.0,
+        metric="device memory",
+    ),
+    "CPU: +16 ms on a step of 1.0 ms; the claim of 2.0× is refuted": REFUTED,
+    "CPU: +16 ms on a step of 1.0 ms; the claim of 2.0× is not confirmed": result(
+        value=2.01, verdict="inconclusive"
+    ),
 }
 
 
@@ -101,12 +117,12 @@ def test_the_cost_of_a_finding_is_the_effect_in_words(words: str, record: dict[s
 
 def test_the_cost_is_told_for_each_kind_of_device_by_its_newest_record() -> None:
     old, new = (
-        evidence_of(document({"TFP406": result(value=value)}, GPU, date))["TFP406"]
-        for value, date in ((3.0, "2029-01-01"), (5.0, "2031-01-01"))
+        evidence_of(document({"TFP406": result(run(value))}, GPU, date))["TFP406"]
+        for value, date in ((0.003, "2029-01-01"), (0.005, "2031-01-01"))
     )
     assert (
         cost_of((new, *on_record(result()), old))
-        == "rule's script, CPU: 17× the step time; Synthetic GPU: 5.0× the step time"
+        == "rule's script, CPU: +16 ms on a step of 1.0 ms; Synthetic GPU: +4.0 ms on a step of 1.0 ms"
     )
 
 
@@ -129,7 +145,10 @@ def test_findings_end_with_their_cost_in_every_format(tflint_perf: CommandLine, 
     tflint_perf.write("slow.py", SLOW)
     out = tflint_perf("--select=TFP406", f"--output-format={format}").out
     assert (
-        json.dumps(" (rule's script, CPU: 17× the step time)", ensure_ascii="×" not in out).strip('"') in out
+        json.dumps(" (rule's script, CPU: +16 ms on a step of 1.0 ms)", ensure_ascii="×" not in out).strip(
+            '"'
+        )
+        in out
     )
 
 
@@ -137,7 +156,7 @@ def test_findings_end_with_their_cost_in_every_format(tflint_perf: CommandLine, 
 def test_the_cost_is_at_the_end_of_the_message(tflint_perf: CommandLine) -> None:
     tflint_perf.write("slow.py", SLOW)
     lines = tflint_perf("--select=TFP1,TFP406", "--output-format=concise", "--quiet").out.splitlines()
-    assert [line.endswith(" (rule's script, CPU: 17× the step time)") for line in lines] == [
+    assert [line.endswith(" (rule's script, CPU: +16 ms on a step of 1.0 ms)") for line in lines] == [
         GC_FINDING in line for line in lines
     ]
     assert len(lines) == 2
@@ -254,9 +273,11 @@ def test_formats_with_room_for_words_alone_say_the_range_the_device_and_where_it
         for format in ("rdjson", "junit", "gitlab", "github")
     }
     (command,) = report["github"].splitlines()
-    assert command.endswith(f"(rule's script, CPU: 17× the step time)%0Ameasured: {SAID}")
+    assert command.endswith(f"(rule's script, CPU: +16 ms on a step of 1.0 ms)%0Ameasured: {SAID}")
     (diagnostic,) = json.loads(report["rdjson"])["diagnostics"]
-    assert diagnostic["message"].endswith(f"(rule's script, CPU: 17× the step time)\n\nMeasured:\n\n- {SAID}")
+    assert diagnostic["message"].endswith(
+        f"(rule's script, CPU: +16 ms on a step of 1.0 ms)\n\nMeasured:\n\n- {SAID}"
+    )
     (issue,) = json.loads(report["gitlab"])
     assert issue["content"] == {"body": f"Measured:\n\n- {SAID}\n"}
     ((case,),) = JUnitXml.fromstring(report["junit"].encode())

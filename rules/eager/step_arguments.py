@@ -319,7 +319,7 @@ class Arguments:
         return spelled
 
     def _is_object(self, uses: Iterable[cst.BaseExpression]) -> bool:
-        """Whether something is called, looped over, or asked for parts by name, or for what tensors do not have."""
+        """Whether something is called, looped over, unpacked, or asked for parts by name, or for what tensors do not have."""
         for use in uses:
             parent = self._model.parent(use)
             match parent:
@@ -330,6 +330,12 @@ class Arguments:
                 case cst.Subscript() if parent.value is use and self._is_key(parent):
                     return True
                 case cst.For() | cst.CompFor() if parent.iter is use:
+                    return True
+                case cst.StarredElement():
+                    return True
+                case cst.Assign() if any(
+                    isinstance(to.target, cst.Tuple | cst.List) for to in parent.targets
+                ):
                     return True
                 case cst.Arg() if parent.star or self._takes_variables(self._model.parent(parent)):
                     return True

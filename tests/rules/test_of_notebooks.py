@@ -212,7 +212,7 @@ def test_fixes_of_what_runs_in_version_1_use_what_it_has(line: str) -> None:
     assert notes("TFP404", source) == [
         "no fix: in TensorFlow 1 the `config` of `tf.enable_eager_execution` decides"
     ]
-    assert ".batch(32).prefetch(tf.data.experimental.AUTOTUNE)\n" in fixed("TFP502", source)
+    assert "dataset = dataset.prefetch(tf.data.experimental.AUTOTUNE)\n" in fixed("TFP502", source)
 
 
 FOR_BOTH = {

@@ -131,6 +131,15 @@ def test_a_ragged_tensor_of_lists_is_made_before_the_call() -> None:
     assert "mask = ragged.to_tensor()" in text.partition("def learn")[0]
 
 
+def test_a_list_that_is_unpacked_is_handed_over_as_it_is() -> None:
+    assert "self._train_step(x, y)" in split(
+        step("loss = tf.reduce_mean(self.model([x, *y]))\nprint(loss.numpy())")
+    )
+    assert "self._train_step(y, tf.convert_to_tensor(x))" in split(
+        step("first, second = y\nloss = self.model(x) - first * second\nprint(loss.numpy())")
+    )
+
+
 def test_an_attribute_that_changes_between_calls_becomes_an_argument() -> None:
     text = split(step("loss = tf.reduce_mean(self.model(x)[0, self.action] - y)"))
     assert "self.model(x)[0, action] - y" in text

@@ -40,7 +40,9 @@ SIZES = tuple(
     Sized(
         name,
         "so many units",
-        "model",
+        "units",
+        64,
+        "step",
         "a step",
         verdict,
         "",

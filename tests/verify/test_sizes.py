@@ -135,9 +135,9 @@ def test_a_script_has_the_constants_of_its_size(tmp_path: Path) -> None:
 def test_the_medium_size_decides_and_all_are_kept(tmp_path: Path) -> None:
     result = run(sized(tmp_path))
     assert [(one.name, one.what, one.of, one.verdict) for one in result.sizes] == [
-        ("small", "8 pixels", "image", "confirmed"),
-        ("medium", "64 pixels", "image", "confirmed"),
-        ("large", "512 pixels", "image", "refuted"),
+        ("small", "8 pixels", "pixels", "confirmed"),
+        ("medium", "64 pixels", "pixels", "confirmed"),
+        ("large", "512 pixels", "pixels", "refuted"),
     ]
     assert (result.size, result.verdict) == ("medium", "confirmed")
     assert [len(one.slow) for one in result.sizes] == [len(one.fast) for one in result.sizes] == [5, 5, 5]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from statistics import median
+from typing import Any
 
 from tflint_perf.catalogue.cost_over_sizes import (
     Behaviour,
@@ -11,10 +13,11 @@ from tflint_perf.catalogue.cost_over_sizes import (
     behaviour,
     cost_over_sizes,
     sized_costs,
+    slowdown,
 )
 from tflint_perf.catalogue.evidence import Evidence, all_evidence
-from tflint_perf.catalogue.figures import count, ratio, size
-from tflint_perf.catalogue.measured import value_of
+from tflint_perf.catalogue.figures import count, ratio, seconds, size
+from tflint_perf.catalogue.measured import Side, runs_of, value_of
 from tflint_perf.records import dataclass
 
 WHAT_COSTS_ARE = (
@@ -23,10 +26,25 @@ WHAT_COSTS_ARE = (
 )
 # A price of the fast form that a message tells, and how: the first step is over soon.
 _MUCH = 1.5
-_PRICES = frozenset({"step time", "time per sample", "host memory", "peak device memory"})
+_WHAT: Mapping[str, str] = {
+    "step time": "in each later step",
+    "time per sample": "a sample",
+    "host memory": "host memory",
+    "peak device memory": "device memory at its peak",
+}
+_PRICES = frozenset(_WHAT)
 # The first steps of a run may be the only ones without a new trace.
 _EACH = 0.9
-_SHORT_OF = {"refuted": "less than", "inconclusive": "not surely"}
+# What a difference is to: a ratio alone reads as if any step took so many times as long.
+_ON: Mapping[str, str] = {
+    "step time": "on a step of {}",
+    "time per sample": "on {} a sample, training included",
+    "first step": "on a first step of {}",
+    "host memory": "on {} of host memory",
+    "peak device memory": "on {} of device memory at its peak",
+}
+# Two figures that differ by less than that are one.
+_ONE = 1.02
 
 
 def with_cost(code: str, message: str) -> str:
@@ -56,7 +74,7 @@ def cost_on_record(code: str) -> str | None:
 
 
 def cost_of(evidence: Sequence[Evidence], *, in_table: bool = False) -> str | None:
-    """The cost in a few words for each kind of device that has measured it: `rule's script, CPU: 17× the step time`.
+    """The cost in a few words for each kind of device that has measured it: `rule's script, CPU: +16 ms on a step of 1.0 ms`.
 
     So nobody takes it for a measurement of his own step; a table of rules is about none, and does without. Where it was measured
     at three sizes, they say what it is (`sizes`).
@@ -132,22 +150,36 @@ def _figure(evidence: Evidence) -> Cost:
 def _cost(evidence: Evidence) -> str:
     claim = evidence.record["claim"]
     say = _WORDS.get((claim["metric"], claim["kind"]), _other)
-    said = cost_over_sizes(evidence.record) or say(evidence)
+    said = cost_over_sizes(evidence.record)
+    if said is None:
+        said = say(evidence)
+    elif claim["metric"] == "traces":
+        said += _time_of_traces(evidence)
     if evidence.verdict != "confirmed":
-        short = _SHORT_OF.get(evidence.verdict)
-        held = f"{short} the {ratio(claim['least'])} that it claims" if short else evidence.verdict
-        return f"{evidence.where}: {said}, {held}"
+        held = "not confirmed" if evidence.verdict == "inconclusive" else evidence.verdict
+        return f"{evidence.where}: {said}; the claim of {ratio(claim['least'])} is {held}"
     return f"{evidence.where}: {said}{_price(evidence)}"
 
 
 def _price(evidence: Evidence) -> str:
-    """What the fast form costs of step time and memory where that is much; a rule's page has the rest."""
+    """What the fast form costs of step time and memory where that is much, at whatever size; a rule's page has the rest."""
+    record = evidence.record
+    worse = [
+        one for measured in (record, *(record.get("sizes") or ())) for one in measured.get("worse") or ()
+    ]
+    most: dict[str, Any] = {}
+    for one in sorted(worse, key=lambda one: one["effect"]["value"]):
+        if one["metric"] in _PRICES and one["effect"]["value"] >= _MUCH:
+            most[one["metric"]] = one
     much = [
-        f"{ratio(one['effect']['value'])} the {one['metric']}"
-        for one in evidence.record.get("worse") or ()
-        if one["metric"] in _PRICES and one["effect"]["value"] >= _MUCH
+        f"{_more(one['fast'], one['slow'], one['metric'])} more {_WHAT[one['metric']]}"
+        for one in most.values()
     ]
     return f", but the fast form takes {' and '.join(much)}" if much else ""
+
+
+def _more(larger: float, smaller: float, metric: str) -> str:
+    return (size if metric.endswith("memory") else seconds)(larger - smaller)
 
 
 def _effect(evidence: Evidence) -> float:
@@ -155,7 +187,7 @@ def _effect(evidence: Evidence) -> float:
 
 
 def _slowdown(evidence: Evidence) -> str:
-    return f"{ratio(_effect(evidence))} the first steps' time after {evidence.record['steps']:,} steps"
+    return slowdown(ratio(_effect(evidence)), evidence.record)
 
 
 def _kept_tensors(evidence: Evidence) -> str:
@@ -187,14 +219,41 @@ def _traces(evidence: Evidence) -> str:
     if traces is None:
         return _other(evidence)
     if traces > _EACH:
-        return "a new trace each step"
+        return f"a new trace each step{_time_of_traces(evidence)}"
     # How many more come depends on how many different shapes there are.
     steps = evidence.record["steps"]
-    return f"+{count(traces * steps)} traces in {steps:,} steps"
+    return f"+{count(traces * steps)} traces in {steps:,} steps{_time_of_traces(evidence)}"
+
+
+def _time_of_traces(evidence: Evidence) -> str:
+    """What a trace took on top of a step, of the runs that the verdict is of."""
+    (slow, traces), (fast, _) = (_step_and_traces(evidence, side) for side in ("slow", "fast"))
+    return f", {seconds((slow - fast) / traces)} each" if traces and slow > fast else ""
+
+
+def _step_and_traces(evidence: Evidence, side: Side) -> tuple[float, float]:
+    """Seconds of a step in the mean, and traces."""
+    runs = [run for run in runs_of(evidence.record, side) if run["windows"]]
+    if not runs:
+        return 0.0, 0.0
+    means = [
+        sum(took for _, _, took in run["windows"]) / sum(steps for _, steps, _ in run["windows"])
+        for run in runs
+    ]
+    return median(means), value_of(evidence.record, side) or 0.0
 
 
 def _other(evidence: Evidence) -> str:
-    return f"{ratio(_effect(evidence))} the {evidence.record['claim']['metric']}"
+    """`+6.6 ms on a step of 1.0 ms`; a ratio of what has no unit, or of figures that are not on record."""
+    claim = evidence.record["claim"]
+    metric, around = claim["metric"], _ON.get(claim["metric"])
+    slow, fast = (value_of(evidence.record, side) for side in ("slow", "fast"))
+    if around is None or claim["kind"] == "growth" or slow is None or fast is None or fast <= 0:
+        return f"{ratio(_effect(evidence))} the {metric}"
+    say = size if metric.endswith("memory") else seconds
+    more = "nothing more" if slow <= _ONE * fast else f"+{_more(slow, fast, metric)}"
+    step = claim.get("step", "a step")
+    return f"{more} {around.format(say(fast)).replace('a step', step)}"
 
 
 _WORDS: Mapping[tuple[str, str], Callable[[Evidence], str]] = {

@@ -114,11 +114,16 @@ def rows_of_sizes(record: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         yield cost.size, cost.what, *figures, ratio(cost.times), cost.verdict
 
 
+def slowdown(times: str, record: Mapping[str, Any]) -> str:
+    """How a growth of step time is said: `after 60 steps, one takes 2.8× as long as the first`."""
+    return f"after {record['steps']:,} steps, one takes {times} as long as the first"
+
+
 def _growth(record: Mapping[str, Any]) -> tuple[Callable[[float], str], str]:
     """How a growth is said: its figure, and the words around that."""
     metric = record["claim"]["metric"]
     if metric == "step time":
-        return ratio, f"{{}} the first steps' time after {record['steps']:,} steps"
+        return ratio, slowdown("{}", record)
     step = record["sizes"][0]["step"]
     if metric == "host memory":
         return size, f"+{{}} {step}"
