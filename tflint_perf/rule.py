@@ -43,7 +43,8 @@ class Claim:
     first) at which the claim holds. `tolerance` is the largest relative difference allowed between the
     losses of both scripts. `steps` is how many steps a run takes, all of them, where the verifier's own
     choice will not do: an effect that needs many, or data that memory holds for all steps at once. `step` is what a step
-    of its scripts is called where that is none of training.
+    of its scripts is called where that is none of training. `at` is what the cost goes with and how much of that there is
+    in its scripts, where they are measured at one size: `at 50 iterations`.
     """
 
     metric: Metric
@@ -53,6 +54,7 @@ class Claim:
     needs_gpu: bool = False
     steps: int | None = None
     step: str = "a step"
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)

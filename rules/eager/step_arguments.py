@@ -358,8 +358,10 @@ class Arguments:
     def _must_be_known(self, use: cst.BaseExpression) -> bool:
         parent = self._model.parent(use)
         if isinstance(parent, cst.Element):
+            return not self._is_concatenated(parent)
+        if isinstance(parent, cst.If | cst.While | cst.IfExp | cst.BooleanOperation):
             return True
-        if isinstance(parent, cst.If | cst.While | cst.IfExp):
+        if isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not):
             return True
         call = self._model.parent(parent) if isinstance(parent, cst.Arg) else None
         if not isinstance(parent, cst.Arg) or not isinstance(call, cst.Call):
@@ -370,6 +372,13 @@ class Arguments:
             callee_name(call) in ("range", "reshape", "one_hot", "zeros", "ones")
             and parent is not call.args[0]
         )
+
+    def _is_concatenated(self, element: cst.Element) -> bool:
+        """Whether it is one of those that `concat` is given, which must all have one type."""
+        parts = self._model.parent(element)
+        argument = self._model.parent(parts) if parts is not None else None
+        call = self._model.parent(argument) if isinstance(argument, cst.Arg) else None
+        return isinstance(call, cst.Call) and callee_name(call) == "concat" and call.args[0] is argument
 
     def _is_index(self, use: cst.BaseExpression) -> bool:
         parent = self._model.parent(use)
@@ -385,6 +394,8 @@ class Arguments:
                 return True
             case cst.Comparison() | cst.ComparisonTarget():
                 return True
+            case cst.Element():
+                return self._is_concatenated(parent)
             case cst.Arg():
                 call = self._model.parent(parent)
                 return isinstance(call, cst.Call) and callee_name(call) in _ARITHMETIC

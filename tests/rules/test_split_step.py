@@ -140,6 +140,19 @@ def test_a_list_that_is_unpacked_is_handed_over_as_it_is() -> None:
     )
 
 
+def test_arrays_that_are_joined_with_tensors_get_their_type_and_switches_stay_python() -> None:
+    text = split("""
+        def learn(self, x, y, greedy=False):
+            with tf.GradientTape() as tape:
+                drawn = self.model(x) if not greedy else self.model(x) * 0.5
+                loss = tf.reduce_mean(tf.concat((x, drawn), axis=-1) - y)
+            gradients = tape.gradient(loss, self.model.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+            print(loss.numpy())
+        """)
+    assert "loss = self._train_step(tf.cast(x, tf.float32), greedy, tf.cast(y, tf.float32))" in text
+
+
 def test_an_attribute_that_changes_between_calls_becomes_an_argument() -> None:
     text = split(step("loss = tf.reduce_mean(self.model(x)[0, self.action] - y)"))
     assert "self.model(x)[0, action] - y" in text

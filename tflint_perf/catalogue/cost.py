@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from statistics import median
-from typing import Any
 
 from tflint_perf.catalogue.cost_over_sizes import (
     Behaviour,
@@ -156,26 +155,24 @@ def _cost(evidence: Evidence) -> str:
     elif claim["metric"] == "traces":
         said += _time_of_traces(evidence)
     if evidence.verdict != "confirmed":
-        held = "not confirmed" if evidence.verdict == "inconclusive" else evidence.verdict
-        return f"{evidence.where}: {said}; the claim of {ratio(claim['least'])} is {held}"
-    return f"{evidence.where}: {said}{_price(evidence)}"
+        elsewhere = "" if evidence.kind == "gpu" else "; not measured on a GPU"
+        return f"{evidence.where}: {said}, too little to be on by default{elsewhere}"
+    of = f", {claim['at']}" if claim.get("at") else ""
+    return f"{evidence.where}: {said}{_price(evidence)}{of}"
 
 
 def _price(evidence: Evidence) -> str:
     """What the fast form costs of step time and memory where that is much, at whatever size; a rule's page has the rest."""
     record = evidence.record
-    worse = [
-        one for measured in (record, *(record.get("sizes") or ())) for one in measured.get("worse") or ()
-    ]
-    most: dict[str, Any] = {}
-    for one in sorted(worse, key=lambda one: one["effect"]["value"]):
+    others = [sized for sized in record.get("sizes") or () if sized["name"] != record["size"]]
+    worse = [(one, "") for one in record.get("worse") or ()]
+    worse += [(one, f" at {sized['at']:,}") for sized in others for one in sized["worse"]]
+    most: dict[str, str] = {}
+    for one, at in sorted(worse, key=lambda item: item[0]["effect"]["value"]):
         if one["metric"] in _PRICES and one["effect"]["value"] >= _MUCH:
-            most[one["metric"]] = one
-    much = [
-        f"{_more(one['fast'], one['slow'], one['metric'])} more {_WHAT[one['metric']]}"
-        for one in most.values()
-    ]
-    return f", but the fast form takes {' and '.join(much)}" if much else ""
+            more = _more(one["fast"], one["slow"], one["metric"])
+            most[one["metric"]] = f"{more} more {_WHAT[one['metric']]}{at}"
+    return f", but the fast form takes {' and '.join(most.values())}" if most else ""
 
 
 def _more(larger: float, smaller: float, metric: str) -> str:

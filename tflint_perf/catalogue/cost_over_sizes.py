@@ -115,8 +115,9 @@ def rows_of_sizes(record: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def slowdown(times: str, record: Mapping[str, Any]) -> str:
-    """How a growth of step time is said: `after 60 steps, one takes 2.8× as long as the first`."""
-    return f"after {record['steps']:,} steps, one takes {times} as long as the first"
+    """How a growth of step time is said: `of 60 steps, the last 15 take 2.8× as long as the first 15`."""
+    quarter = f"{record['steps'] // 4:,}"
+    return f"of {record['steps']:,} steps, the last {quarter} take {times} as long as the first {quarter}"
 
 
 def _growth(record: Mapping[str, Any]) -> tuple[Callable[[float], str], str]:
