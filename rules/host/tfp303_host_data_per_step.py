@@ -83,7 +83,7 @@ class HostDataPerStep(Rule):
         "step(",
     )
     through_imports = True
-    claim = Claim("step time", least=1.2, at="for 110 MB of images")
+    claim = Claim("step time", least=1.2, at="for 110 MB of images, 32 a batch")
 
     def check(self, model: Model) -> Iterator[Report]:
         for batch in model.host_batches.all():

@@ -85,7 +85,7 @@ class TensorAccumulation(Rule):
     )  # fmt: skip
     fixes = "unsafe"
     through_imports = True
-    claim = Claim("live tensors", least=1.5, kind="growth", at="of 4 bytes")
+    claim = Claim("live tensors", least=1.5, kind="growth", at="of one number")
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:

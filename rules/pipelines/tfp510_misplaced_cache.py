@@ -75,7 +75,7 @@ class MisplacedCache(Rule):
     needs = (".repeat(", ".shuffle(", "andom", ".map(")
     fixes = "unsafe"
     any_backend = True
-    claim = Claim("step time", least=2.0)
+    claim = Claim("step time", least=2.0, at="for decoding a batch anew")
 
     def check(self, model: Model) -> Iterator[Report]:
         for cache in model.calls_named("cache"):

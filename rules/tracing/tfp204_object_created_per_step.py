@@ -79,7 +79,7 @@ class ObjectCreatedPerStep(Rule):
     triggers = ("Variable(", "Dense", "keras", "layers", "optimizers", "metrics", "losses")
     needs = ("for ", "while ", "def ")
     fixes = "unsafe"
-    claim = Claim("step time", least=1.5)
+    claim = Claim("step time", least=1.5, at="for an optimizer")
 
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code():

@@ -101,15 +101,73 @@ def test_programs_that_each_have_a_python_of_their_own_learn_the_same(tmp_path: 
     assert outcome.judged.learned.verdict == "same", outcome.judged.learned.why
 
 
+# A step updates two networks, one after the other.
+OF_TWO = """\
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+x = tf.random.normal((64, 4))
+
+
+def network():
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(8, "tanh"), tf.keras.layers.Dense(1)])
+    return model, tf.keras.optimizers.Adam(0.01)
+
+
+critic, critic_optimizer = network()
+actor, actor_optimizer = network()
+
+
+def update_critic():
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(critic(x) - tf.reduce_sum(x, axis=1, keepdims=True)))
+    gradients = tape.gradient(loss, critic.trainable_variables)
+    critic_optimizer.apply_gradients(zip(gradients, critic.trainable_variables))
+
+
+def update_actor():
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(actor(x) - critic(x)))
+    gradients = tape.gradient(loss, actor.trainable_variables)
+    actor_optimizer.apply_gradients(zip(gradients, actor.trainable_variables))
+
+
+def update_both():
+    update_critic()
+    update_actor()
+
+
+for number in range(100):
+    update_both()
+"""
+OF_TWO_COMPILED = {
+    name: (f"def {name}(", f"@tf.function\ndef {name}(") for name in ("update_critic", "update_actor")
+}
+
+
+def test_a_step_of_two_networks_learns_the_same_whichever_of_them_is_compiled(
+    tmp_path: Path, forks: Forks
+) -> None:
+    proof = _proof(tmp_path, OF_TWO_COMPILED, forks.watch, pairs=1, program=OF_TWO)
+    learned = {outcome.fix.code: outcome.judged.learned for outcome in proof.outcomes}
+    assert {name: one and one.verdict for name, one in learned.items()} == dict.fromkeys(
+        OF_TWO_COMPILED, "same"
+    ), learned
+
+
 def _proof(
-    folder: Path, edits: Mapping[str, tuple[str, str]], watching: Callable[[Request], Seen], pairs: int
+    folder: Path,
+    edits: Mapping[str, tuple[str, str]],
+    watching: Callable[[Request], Seen],
+    pairs: int,
+    program: str = PROGRAM,
 ) -> Proof:
-    (folder / "train.py").write_text(PROGRAM)
+    (folder / "train.py").write_text(program)
     fixes = {PlacedFix("train.py", 24, name): pair for name, pair in edits.items()}
     with scratch_of(project_of(["train.py"], folder), sys.executable, os.environ) as scratch:
 
         def made(version: frozenset[PlacedFix]) -> dict[str, bytes]:
-            text = PROGRAM
+            text = program
             for fix in version:
                 assert fixes[fix][0] in text
                 text = text.replace(*fixes[fix])

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from statistics import median
+from typing import Any
 
 from tflint_perf.catalogue.cost_over_sizes import (
     Behaviour,
     SizedCost,
     behaviour,
     cost_over_sizes,
+    in_range,
     sized_costs,
     slowdown,
 )
@@ -165,14 +167,18 @@ def _price(evidence: Evidence) -> str:
     """What the fast form costs of step time and memory where that is much, at whatever size; a rule's page has the rest."""
     record = evidence.record
     others = [sized for sized in record.get("sizes") or () if sized["name"] != record["size"]]
-    worse = [(one, "") for one in record.get("worse") or ()]
-    worse += [(one, f" at {sized['at']:,}") for sized in others for one in sized["worse"]]
-    most: dict[str, str] = {}
-    for one, at in sorted(worse, key=lambda item: item[0]["effect"]["value"]):
+    worse: dict[str, list[Mapping[str, Any]]] = {}
+    for one in (one for measured in (record, *others) for one in measured.get("worse") or ()):
         if one["metric"] in _PRICES and one["effect"]["value"] >= _MUCH:
-            more = _more(one["fast"], one["slow"], one["metric"])
-            most[one["metric"]] = f"{more} more {_WHAT[one['metric']]}{at}"
-    return f", but the fast form takes {' and '.join(most.values())}" if most else ""
+            worse.setdefault(one["metric"], []).append(one)
+    much = [f"{_much_more(ones)} more {_WHAT[metric]}" for metric, ones in worse.items()]
+    return f", but the fast form takes {' and '.join(much)}" if much else ""
+
+
+def _much_more(worse: Sequence[Mapping[str, Any]]) -> str:
+    """From the size where the fast form takes least more to the one where it takes most."""
+    more = sorted(one["fast"] - one["slow"] for one in worse)
+    return in_range(more, size if worse[0]["metric"].endswith("memory") else seconds)
 
 
 def _more(larger: float, smaller: float, metric: str) -> str:

@@ -97,7 +97,7 @@ def cost_over_sizes(record: Mapping[str, Any]) -> str | None:
         say, around = _growth(record)
         figures = [cost.slow for cost in costs]
         if max(figures) <= _ONE * min(figures):
-            return around.format(_range(figures, say))
+            return around.format(in_range(figures, say))
         return _at_sizes(costs, figures, kind, say, around)
     if kind == "constant" or _is_of_cause(record):
         unit = step if metric == "step time" else _MORE.get(metric, f"of {metric}")
@@ -148,13 +148,13 @@ def _at_sizes(
     (_, at_low), (_, at_high) = (
         end((value, cost.at) for value, cost in zip(figures, costs, strict=True)) for end in (min, max)
     )
-    said, first, last = around.format(_range(figures, say)), costs[0].at, costs[-1].at
+    said, first, last = around.format(in_range(figures, say)), costs[0].at, costs[-1].at
     if kind == "depends" and {at_low, at_high} == {first, last}:
         return f"{said}, from {at_low:,} to {at_high:,} {costs[0].of}"
     return f"{said}, at {first:,} to {last:,} {costs[0].of}"
 
 
-def _range(figures: Sequence[float], say: Callable[[float], str]) -> str:
+def in_range(figures: Sequence[float], say: Callable[[float], str]) -> str:
     """From the least to the largest; one where they are said alike."""
     low, high = say(min(figures)), say(max(figures))
     return low if low == high else _from_to(low, high)

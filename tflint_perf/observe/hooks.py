@@ -94,6 +94,8 @@ class Hooks:
             def call(function: Any, /, *args: Any, **keywords: Any) -> Any:
                 if inside.function or not in_graph.is_eager():
                     return original(function, *args, **keywords)
+                if any(known.get(function, ())):
+                    self._before_update()
                 inside.function += 1
                 in_graph.clear()
                 before = watcher.trace_count
@@ -117,6 +119,10 @@ class Hooks:
         replace(module.Function, "__call__", made)
         replace(module.Function, "__init__", self._counting("Function"))
 
+    def _before_update(self) -> None:
+        if self._learned is not None and self._watcher.is_in_last_step():
+            self._learned.before_update()
+
     def _after_function(self, function: Any, result: Any, applies: bool, in_loop: bool) -> None:
         watcher = self._watcher
         frame = sys._getframe(2)
@@ -139,6 +145,8 @@ class Hooks:
                 if inside.apply:
                     return original(optimizer, *args, **keywords)
                 self._optimizers.add(optimizer)
+                if in_graph.is_eager() and not inside.function:
+                    self._before_update()
                 inside.apply += 1
                 try:
                     result = original(optimizer, *args, **keywords)
@@ -168,6 +176,8 @@ class Hooks:
 
         def made(original: Callable[..., Any]) -> Callable[..., Any]:
             def gradient(tape: Any, /, target: Any, *args: Any, **keywords: Any) -> Any:
+                if in_graph.is_eager() and not inside.function:
+                    self._before_update()
                 result = original(tape, target, *args, **keywords)
                 if not in_graph.is_eager():
                     in_graph.saw("gradient")
@@ -193,6 +203,8 @@ class Hooks:
                 entered = (
                     watcher.ledger.enter("device") if watcher.ledger.on and watcher.is_watched() else None
                 )
+                if trains:
+                    self._before_update()
                 began = perf_counter()
                 try:
                     result = original(session, fetches, feed_dict, *args, **keywords)

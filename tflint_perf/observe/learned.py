@@ -31,6 +31,8 @@ class Learned:
         self._nudged: set[int] = set()
         self._draws: dict[Any, int] = {}
         self._graph: Any = None
+        # What is trained, as it was before the last update: the one that shows that a step has begun.
+        self._before: dict[int, Any] = {}
 
     def begin(self) -> None:
         """Before the program runs."""
@@ -75,16 +77,28 @@ class Learned:
     def after_step(self, count: int) -> None:
         """Between two steps."""
         self._draws.clear()
-        for key, variable in (self._trained or self._recorded).items():
+        for key, variable in self._all.items():
             if (
                 self._first.get(key) is None
             ):  # made by the function that was traced: the first value that can be seen
                 self._first[key] = self._value(variable)
         if self._nudge:
-            for key, variable in (self._trained or self._recorded).items():
+            for key, variable in self._all.items():
                 if key not in self._nudged:
                     self._nudged.add(key)
                     self._move(variable)
+
+    def before_update(self) -> None:
+        """Before each update of the last step, and before the one that shows that this is over.
+
+        That is one network's where a step updates several, and all of them where they are updated in one compiled function:
+        only what there was before it is the same in both.
+        """
+        self._before = {key: self._value(variable) for key, variable in self._all.items()}
+
+    @property
+    def _all(self) -> dict[int, Any]:
+        return self._trained or self._recorded
 
     def know(self, variables: Iterable[Any]) -> None:
         """These are trained: keep what they are before their first update."""
@@ -125,14 +139,15 @@ class Learned:
         if len(self._losses) < _MOST_LOSSES:
             self._losses.append((step, loss))
 
-    def write(self) -> bool:
-        """Write it all; False where there is no NumPy or nothing was trained."""
+    def write(self, *, of_whole_steps: bool = False) -> bool:
+        """Write it all, what whole steps have trained where it is asked; False where there is no NumPy or nothing was trained."""
         numpy = sys.modules.get("numpy")
         if numpy is None:
             return False
         arrays: dict[str, Any] = {}
-        for number, (key, variable) in enumerate((self._trained or self._recorded).items()):
-            last = self._value(variable)
+        before = self._before if of_whole_steps else {}
+        for number, (key, variable) in enumerate(self._all.items()):
+            last = before[key] if before.get(key) is not None else self._value(variable)
             if last is not None:
                 arrays[f"last{number}"] = last
             if self._first[key] is not None:

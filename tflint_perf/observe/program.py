@@ -150,7 +150,7 @@ class Observation:
             watcher.last_sample()
         learned = False
         if self.learned is not None and watcher.steps:
-            learned = self.learned.write()
+            learned = self.learned.write(of_whole_steps=watcher.stopped_by == "steps")
         document = self._document(how, code, error)
         document["learned"] = learned
         out = self.settings["out"]

@@ -100,6 +100,10 @@ class Watcher:
         """Steps so far."""
         return len(self.steps)
 
+    def is_in_last_step(self) -> bool:
+        """Whether the next step ends what is asked for."""
+        return self._most is not None and 1 <= self.count >= self._most - 1 and self.is_watched()
+
     def is_watched(self) -> bool:
         """Whether this is the process and the thread that the steps are in."""
         return threading.get_ident() == self.thread and not self.forked
