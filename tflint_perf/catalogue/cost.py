@@ -214,7 +214,7 @@ def _taken(evidence: Evidence) -> str:
     slow, fast = (value_of(evidence.record, side) for side in ("slow", "fast"))
     if slow is None or fast is None:
         return _other(evidence)
-    return f"{size(slow)} of {evidence.record['claim']['metric']} instead of {size(fast)}"
+    return f"{size(slow)} of {evidence.record['claim']['metric']} taken, where {size(fast)} do"
 
 
 def _traces(evidence: Evidence) -> str:
