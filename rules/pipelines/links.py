@@ -40,18 +40,14 @@ def _statement_of_its_own(edit: Editor, call: cst.Call, link: str) -> Edit | Non
     """`name = name.prefetch(n)` below the line of `name = …`; None where that has room for the link, or something else beside it."""
     text, statement = edit.whole_text, edit.model.statement_of(call)
     name, end = assigned_name(statement), edit.end(call)
-    start, stop = line_start(text, edit.start(statement)), line_end(text, end)
-    row = text[start:stop].rstrip("\r\n")
     if name is None or not isinstance(statement, cst.Assign) or statement.value is not call:
         return None
-    if (
-        len(row) + len(link) <= WIDTH
-        or text[start : edit.start(statement)].strip()
-        or _beside(text[end:stop])
-    ):
+    last = text[line_start(text, end) : line_end(text, end)].rstrip("\r\n")
+    indent = text[line_start(text, edit.start(statement)) : edit.start(statement)]
+    behind = line_start(text, end) + len(last)
+    if len(last) + len(link) <= WIDTH or indent.strip() or _beside(text[end:behind]):
         return None
-    indent = text[start : edit.start(statement)]
-    return edit.edit(start + len(row), start + len(row), f"\n{indent}{name} = {name}{link}")
+    return edit.edit(behind, behind, f"\n{indent}{name} = {name}{link}")
 
 
 def _beside(rest: str) -> bool:

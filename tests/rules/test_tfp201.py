@@ -637,6 +637,16 @@ REFUSED = {
         for x in dataset:
             train(x)
         """,
+    "`Batch` is bound further down (line 11)": """
+        def train(x):
+            @tf.function
+            def step(x: Batch):
+                return double(x)
+            return step(x)
+        class Batch: ...
+        for x in dataset:
+            train(x)
+        """,
     "it is under a condition or in a block (line 7)": """
         def train(x):
             with tf.device("/GPU:0"):

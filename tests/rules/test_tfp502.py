@@ -324,6 +324,10 @@ FIXES = {
         f"{LONG}  # of three\nmodel.fit(ds)\n",
         f"{LONG}  # of three\nds = ds.prefetch(tf.data.AUTOTUNE)\nmodel.fit(ds)\n",
     ),
+    "and room behind arguments on lines of their own": (
+        f"{LONG[:-2]}(\n    3,\n)\nmodel.fit(ds)\n".replace("batch(", "batch", 1),
+        f"{LONG[:-2]}(\n    3,\n).prefetch(tf.data.AUTOTUNE)\nmodel.fit(ds)\n".replace("batch(", "batch", 1),
+    ),
     "and none beside another": (
         f"{LONG}; model.fit(ds)\n",
         f"{LONG}.prefetch(tf.data.AUTOTUNE); model.fit(ds)\n",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import libcst as cst
 
@@ -109,16 +109,26 @@ def _needs_what_is_around(model: Model, made: cst.FunctionDef, top: cst.CSTNode)
         for binding in scope.bindings.get(made.name.value, ()):
             if binding.node is not made:
                 return Refusal(f"`{made.name.value}` is also bound elsewhere", binding.node)
-    at_once = [
-        *made.decorators,
-        *(param.default for param in model.walk.functions[made].parameters if param.default),
-    ]
     above = model.walk.at[top].order
-    for name in (below for part in at_once for below in descendants(part) if isinstance(below, cst.Name)):
-        for binding in model.walk.top.bindings.get(name.value, ()):
+    for name in _read_at_once(model, made):
+        bound = model.names.lookup(name.value, model.walk.at[made].block.scope)
+        if bound is not None and bound[0] is not model.walk.top:
+            return Refusal(f"it reads `{name.value}` of the function around it", name)
+        for binding in bound[1] if bound is not None else ():
             if binding.at.order > above:
                 return Refusal(f"`{name.value}` is bound further down", binding.node)
     return None
+
+
+def _read_at_once(model: Model, made: cst.FunctionDef) -> Iterator[cst.Name]:
+    """The names that are read where a function is defined: in decorators, default values and annotations."""
+    parameters = model.walk.functions[made].parameters
+    annotations = [*(param.annotation for param in parameters), made.returns]
+    parts: list[cst.CSTNode | None] = [*made.decorators, *(param.default for param in parameters)]
+    # No code to the model, but Python runs it.
+    parts += [annotation.annotation for annotation in annotations if annotation is not None]
+    for part in filter(None, parts):
+        yield from (below for below in descendants(part) if isinstance(below, cst.Name))
 
 
 def hoist_expression(edit: Editor, node: cst.BaseExpression, name: str, loop: Loop) -> Hoisted | Refusal:

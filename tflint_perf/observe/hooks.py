@@ -94,7 +94,7 @@ class Hooks:
             def call(function: Any, /, *args: Any, **keywords: Any) -> Any:
                 if inside.function or not in_graph.is_eager():
                     return original(function, *args, **keywords)
-                if any(known.get(function, ())):
+                if learned is not None and any(known.get(function, ())):
                     self._before_update()
                 inside.function += 1
                 in_graph.clear()
@@ -121,7 +121,9 @@ class Hooks:
 
     def _before_update(self) -> None:
         if self._learned is not None and self._watcher.is_in_last_step():
+            began = perf_counter()
             self._learned.before_update()
+            self._watcher.leave_out(perf_counter() - began)
 
     def _after_function(self, function: Any, result: Any, applies: bool, in_loop: bool) -> None:
         watcher = self._watcher

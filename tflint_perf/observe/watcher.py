@@ -102,7 +102,11 @@ class Watcher:
 
     def is_in_last_step(self) -> bool:
         """Whether the next step ends what is asked for."""
-        return self._most is not None and 1 <= self.count >= self._most - 1 and self.is_watched()
+        return self._most is not None and self.count >= max(1, self._most - 1) and self.is_watched()
+
+    def leave_out(self, seconds: float) -> None:
+        """What took so long is none of the step's time."""
+        self._started += seconds
 
     def is_watched(self) -> bool:
         """Whether this is the process and the thread that the steps are in."""
