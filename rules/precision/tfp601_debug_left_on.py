@@ -14,8 +14,10 @@ from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 # Each switch: what it does, and the calls by which a file takes it back.
+# The experiment's.
+_MEASURED = "tf.debugging.enable_check_numerics"
 _SWITCHES = {
-    "tf.debugging.enable_check_numerics": (
+    _MEASURED: (
         "checks the result of every op for NaN and infinity",
         ("disable_check_numerics",),
     ),
@@ -89,19 +91,21 @@ class DebugLeftOn(Rule):
         for name, (does, takes_back) in _SWITCHES.items():
             for call in model.calls_to(name):
                 if model.left_on.always_runs(call) and not model.calls_named(*takes_back):
-                    yield _report(call, f"`{callee_name(call)}` {does}; remove it")
+                    measured = name == _MEASURED
+                    yield _report(call, f"`{callee_name(call)}` {does}; remove it", as_measured=measured)
         placements = model.calls_that("logs-placement")
         if all(model.left_on.is_on(call, 0, "enabled") for call in placements):
             for call in placements:
-                yield _report(call, "`set_log_device_placement(True)` logs a line for every op; remove it")
+                message = "`set_log_device_placement(True)` logs a line for every op; remove it"
+                yield _report(call, message, as_measured=False)
         for call in model.calls_that("checks-numerics"):
             if model.training_steps.hold(call) and not any(conditions(model.walk, call)):
                 message = "`check_numerics` looks for NaN and infinity on each training step; remove it"
-                yield Report(call, message, partial(_unwrap, call=call))
+                yield Report(call, message, partial(_unwrap, call=call), as_measured=False)
 
 
-def _report(call: cst.Call, message: str) -> Report:
-    return Report(call, message, partial(_remove, call=call))
+def _report(call: cst.Call, message: str, *, as_measured: bool) -> Report:
+    return Report(call, message, partial(_remove, call=call), as_measured=as_measured)
 
 
 def _remove(edit: Editor, call: cst.Call) -> Repair | Refusal:

@@ -427,6 +427,25 @@ def test_the_fix_is_refused_where_tracing_would_change_the_program(reason: str, 
     assert note.startswith(f"no fix: {reason} (line ")
 
 
+@pytest.mark.parametrize(
+    "convert", ["tf.convert_to_tensor(x, dtype=tf.float32)", "tf.constant(x, tf.float32)"]
+)
+def test_what_only_eager_code_converts_is_converted_there(convert: str) -> None:
+    step = f"def step(x, y):\n    x = {convert}\n{inline(4)}"
+    (note,) = notes("TFP101", PREAMBLE + step + "for x, y in memory.batches(): step(x, y)\n")
+    reason = "`x` may be an array of another type, which only eager code converts"
+    assert note.startswith(f"no fix: {reason} (line ")
+    kept = step.replace(", dtype=tf.float32", "").replace(", tf.float32", "")
+    for others in (
+        PREAMBLE + step + "for x, y in tensors: step(x, y)\n",
+        PREAMBLE + kept + "for x, y in memory.batches(): step(x, y)\n",
+    ):
+        assert "@tf.function" in fixed(
+            "TFP101",
+            "import tensorflow as tf\ntensors = tf.data.Dataset.range(9).map(pair).batch(3)\n" + others,
+        )
+
+
 def test_the_refusal_names_the_line_on_the_call_path() -> None:
     source = (
         PREAMBLE

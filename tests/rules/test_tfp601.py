@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import fixed, flagged, notes
+from tests.rules.support import findings, fixed, flagged, notes
 
 CODE = "TFP601"
 PREAMBLE = dedent("""\
@@ -257,3 +257,19 @@ def test_its_fix_gives(source: str, expected: str) -> None:
 def test_it_refuses_to_fix(reason: str, source: str) -> None:
     (note,) = notes(CODE, module(source))
     assert note.startswith(f"no fix: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("switch", "shown"),
+    [
+        ("tf.debugging.enable_check_numerics()", True),
+        ("tf.debugging.set_log_device_placement(True)", False),
+        ("tf.summary.trace_on()", False),
+    ],
+)
+def test_only_what_was_measured_has_a_cost(switch: str, shown: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "tflint_perf.catalogue.cost.with_cost", lambda code, message: f"{message} ({code} measured)"
+    )
+    (finding,) = findings(CODE, f"import tensorflow as tf\n{switch}\n{PREAMBLE}")
+    assert finding.message.endswith(f"({CODE} measured)") is shown

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import library
+from tflint_perf.analysis.apis.facts import fact, has, library
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
-from tflint_perf.analysis.python.syntax import callee_name, is_constant
+from tflint_perf.analysis.python.syntax import argument, callee_name, is_constant
 from tflint_perf.analysis.rewriting.parameters import Parameters
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
@@ -112,6 +112,20 @@ class Passing:
         Eager ops convert an array to the type of the tensor that it meets: float64 to float32.
         """
         return any(self._is_free_array(use) and self._meets(use, 0) for use in uses)
+
+    def converted(self, uses: Iterable[cst.Name]) -> cst.Call | None:
+        """Where what may be an array is converted to a type: compiled code gets a tensor, whose type that refuses to change."""
+        for use in uses:
+            parent = self._infer.walk.parents.get(use)
+            call = self._infer.walk.parents.get(parent) if isinstance(parent, cst.Arg) else None
+            if not isinstance(call, cst.Call) or call.args[0] is not parent:
+                continue
+            name = self._infer.names.qualified(call.func)
+            place = fact(name, "dtype-at")
+            if has(name, "makes-tensor") and place and argument(call, int(place), "dtype") is not None:
+                if self._infer.value(use).kind == "unknown" or self._is_free_array(use):
+                    return call
+        return None
 
     def _is_free_array(self, use: cst.Name) -> bool:
         value = self._infer.value(use)

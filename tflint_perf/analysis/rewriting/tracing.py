@@ -228,9 +228,15 @@ class Tracing:
                     return Obstacle(arg.value, f"{python} is passed, and each would be retraced")
         for parameter in function.parameters:
             name = parameter.name.value
-            if self._passing.meets_tensors(self._passing.uses(function, name)):
+            uses = self._passing.uses(function, name)
+            if self._passing.meets_tensors(uses):
                 return Obstacle(
                     parameter, f"`{name}` is a NumPy array used with tensors, perhaps of another type"
+                )
+            converted = self._passing.converted(uses)
+            if converted is not None:
+                return Obstacle(
+                    converted, f"`{name}` may be an array of another type, which only eager code converts"
                 )
         return None
 
