@@ -66,6 +66,7 @@ OVER_TENSORFLOW = """
 import json, os, sys, types
 
 RECORDED = json.loads(os.environ["RECORDED_GPU"])
+IMPORTED_BY = os.getpid()
 
 
 def cover(tensorflow):
@@ -78,8 +79,11 @@ def cover(tensorflow):
         return RECORDED["memory info"][os.path.basename(sys.argv[0]).removesuffix(".py")]
 
     def synchronized():
+        forked = os.getpid() != IMPORTED_BY
+        if forked and RECORDED.get("no fork"):
+            raise RuntimeError("CUDA_ERROR_NOT_INITIALIZED")
         with open(RECORDED["log"], "a") as log:
-            log.write("synchronized " + os.path.basename(sys.argv[0]) + chr(10))
+            log.write("synchronized " + os.path.basename(sys.argv[0]) + " forked" * forked + chr(10))
 
     config.list_physical_devices = lambda kind=None: [gpu] if kind == "GPU" else physical(kind)
     config.get_visible_devices = lambda kind=None: [gpu] if kind == "GPU" else visible(kind)

@@ -40,6 +40,9 @@ import types
 def executing_eagerly():
     return False
 
+
+test = types.SimpleNamespace(experimental=types.SimpleNamespace(sync_devices=lambda: None))
+
 {FAKE_TENSORFLOW.replace("return []", "return [types.SimpleNamespace(name='GPU:0')]")}
 
     class experimental:

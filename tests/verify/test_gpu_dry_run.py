@@ -126,6 +126,18 @@ def test_the_device_is_waited_for_at_the_edges_of_windows_only(
     assert {"slow.py", "fast.py"} <= set(waits)
 
 
+@pytest.mark.parametrize("bears", [True, False])
+def test_runs_are_forks_of_one_import_where_the_gpu_bears_that(
+    folder: Path, on_gpu: Callable[..., Ran], tmp_path: Path, bears: bool
+) -> None:
+    ran = on_gpu("TFP105", *FEW, **({} if bears else {"no fork": True}))
+    assert ran.code == 0, ran.err
+    waits = (tmp_path / "log").read_text(encoding="utf-8").splitlines()
+    of_scripts = [line.split()[2:] for line in waits if line.split()[1] in ("slow.py", "fast.py")]
+    assert of_scripts
+    assert all(line == (["forked"] if bears else []) for line in of_scripts)
+
+
 def test_what_only_a_gpu_can_show_goes_first_and_the_rest_after_a_cut(
     folder: Path, on_gpu: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:

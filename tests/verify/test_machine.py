@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
 
 from tests.verify.support import OPTIONS, RUN, STEP_TIME, experiment, fake_tensorflow
 from tflint_perf.rule import Claim
-from tflint_perf.verify.machine import CALM, Machine, pieces_of_work, same_work
+from tflint_perf.verify.machine import CALM, Machine, disturbed, pieces_of_work, same_work
 from tflint_perf.verify.records import Pair, Result
 from tflint_perf.verify.runner import run_experiment
 from tflint_perf.verify.verdict import judge
@@ -77,6 +78,30 @@ def test_the_best_that_was_seen_is_the_measure_however_busy_the_machine_is_later
 def test_the_work_takes_at_least_as_long_as_its_pieces_at_their_best() -> None:
     took, piece = same_work()
     assert 0 < piece * pieces_of_work() <= took
+
+
+def core(*pieces: float) -> list[float]:
+    """When a core was through with each of its pieces, from when it began on."""
+    return list(accumulate(pieces, initial=5.0))
+
+
+@pytest.mark.parametrize(
+    ("cores", "times"),
+    [
+        ([core(*[PIECE] * 60)] * 2, 1.0),
+        # Two that share a core of the hardware are slow together, and the third is not.
+        ([core(*[2 * PIECE] * 60), core(*[2 * PIECE] * 60), core(*[PIECE] * 60)], 1.0),
+        # Once the others are through, one alone is faster: that is not what the machine does at rest under this work.
+        ([core(*[2 * PIECE] * 60), core(*[2.5 * PIECE] * 48, *[PIECE] * 12)], 1.0),
+        # Another program on the second core, for half of the time.
+        ([core(*[PIECE] * 60), core(*[PIECE, 9 * PIECE] * 30)], 5.0),
+        # Or all the time, so that it hardly gets to anything.
+        ([core(*[PIECE] * 60), core(100 * PIECE, *[PIECE] * 59)], 159 / 60),
+    ],
+)
+def test_a_core_is_compared_with_itself_while_all_work(cores: list[list[float]], times: float) -> None:
+    took, best = disturbed(cores)
+    assert took / (pieces_of_work() * best) == pytest.approx(times)
 
 
 def of(ratio: float, claim: Claim = STEP_TIME, noise: float = 1.0) -> str:

@@ -84,9 +84,11 @@ def _write_into(scratch: str) -> None:
 
 
 def describe() -> dict[str, Any]:
-    """Versions, and the GPUs that TensorFlow sees."""
+    """Versions, and the GPUs that TensorFlow sees and can open."""
     tensorflow = _tensorflow()
     gpus = tensorflow.config.list_physical_devices("GPU")
+    if gpus:
+        tensorflow.test.experimental.sync_devices()
     names = [
         tensorflow.config.experimental.get_device_details(gpu).get("device_name", gpu.name) for gpu in gpus
     ]

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from tflint_perf.cli.options import cores
 from tflint_perf.problems import ConfigError
-from tflint_perf.verify.process import Child, DeviceKind, Failure
+from tflint_perf.verify.process import DeviceKind, Failure, described
 from tflint_perf.verify.records import Device
 from tflint_perf.version import __version__
-
-_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +27,10 @@ def find_place(wanted: DeviceKind | None, python: str = sys.executable) -> Place
     Raises:
         ConfigError: TensorFlow cannot be used, or there is no GPU and one is wanted.
     """
-    facts = _facts("cpu" if wanted == "cpu" else "gpu", python)
+    try:
+        facts = described("cpu" if wanted == "cpu" else "gpu", python)
+    except Failure as failure:
+        raise ConfigError(failure.reason, "verify") from None
     versions = {**facts["versions"], "tflint-perf": __version__}
     if facts["gpus"]:
         name = " + ".join(sorted(facts["gpus"]))
@@ -43,17 +41,6 @@ def find_place(wanted: DeviceKind | None, python: str = sys.executable) -> Place
 
     name = f"CPU ({cores()} core{'s' * (cores() != 1)})"
     return Place(Device("cpu", name, None, int(psutil.virtual_memory().total)), versions)
-
-
-def _facts(device: DeviceKind, python: str) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="tflint-perf-") as scratch:
-        child = Child({"describe": True}, device, Path(scratch), Path(scratch), python=python)
-        try:
-            return child.finish(_SECONDS, "described")
-        except Failure as failure:
-            raise ConfigError(failure.reason, "verify") from None
-        finally:
-            child.close()
 
 
 def load() -> float:

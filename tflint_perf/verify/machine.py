@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import fmean
 from time import perf_counter
 from typing import Final
 
@@ -22,6 +25,8 @@ from tflint_perf.cli.options import cores
 _PIECES: Final = 60
 _BYTES: Final = bytes(1 << 20)
 _MOST_THREADS: Final = 8
+# Of so few pieces of a core, the best is not known.
+_FEW: Final = 6
 # What a machine at rest comes to.
 CALM: Final = 1.25
 # Times that were measured on a machine which is busier than that may give a verdict, but are no evidence to be kept.
@@ -34,23 +39,43 @@ def pieces_of_work() -> int:
 
 
 def same_work() -> tuple[float, float]:
-    """Seconds that the work takes on all cores at once, and the shortest that a piece of it took, on any of them."""
-    pieces: list[float] = []
+    """Seconds that the work took on the core that was disturbed most, and a piece of it on the average core at its best.
+
+    A core is compared with itself, and only while all of them work: two that share a core of the hardware are slower then
+    than either is alone, on a machine at rest as well.
+    """
+    count = min(cores(), _MOST_THREADS)
+    ends: list[list[float]] = [[] for _ in range(count)]
+    together = threading.Barrier(count)
     # Hashing lets other threads run.
-    threads = [threading.Thread(target=_hash, args=(pieces,)) for _ in range(min(cores(), _MOST_THREADS))]
-    began = perf_counter()
+    threads = [threading.Thread(target=_hash, args=(own, together)) for own in ends]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return perf_counter() - began, min(pieces)
+    return disturbed(ends)
 
 
-def _hash(pieces: list[float]) -> None:
+def disturbed(ends: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """As `same_work`, of when each core began and when it was through with each of its pieces."""
+    first_over = min(own[-1] for own in ends)
+    pieces = [_pieces(own, first_over) for own in ends]
+    best = fmean(min(own) for own in pieces)
+    return _PIECES * best * max(fmean(own) / min(own) for own in pieces), best
+
+
+def _pieces(ends: Sequence[float], until: float) -> list[float]:
+    """How long each piece took, of those that were done by then; all of them where these are too few to tell."""
+    count = bisect_right(ends, until) - 1
+    return [end - begin for begin, end in pairwise(ends if count < _FEW else ends[: count + 1])]
+
+
+def _hash(ends: list[float], together: threading.Barrier) -> None:
+    together.wait()
+    ends.append(perf_counter())
     for _ in range(_PIECES):
-        began = perf_counter()
         hashlib.sha256(_BYTES)
-        pieces.append(perf_counter() - began)
+        ends.append(perf_counter())
 
 
 @dataclass(slots=True)

@@ -1,8 +1,7 @@
 """A process that has imported TensorFlow and is forked for each run, so that a run need not import it again.
 
 A fork of a process that has imported TensorFlow, and has run nothing with it, is as fresh as a process that has just
-imported it: TensorFlow starts its runtime, with all its threads, when the first op asks for it. Only on a CPU: what a
-GPU's libraries do when they are imported is not known to bear a fork.
+imported it: TensorFlow starts its runtime, with all its threads, and opens a GPU when the first op asks for it.
 """
 
 from __future__ import annotations

@@ -33,6 +33,8 @@ DeviceKind = Literal["cpu", "gpu"]
 _OUTPUT_LINES = 20
 # Enough for an import of TensorFlow on a busy machine, whatever the limit for a run.
 _IMPORT_SECONDS = 120.0
+# Enough for a process that has its imports behind it to open a GPU.
+_FORK_SECONDS = 30.0
 _ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "PYTHONHASHSEED": "0",
@@ -151,14 +153,50 @@ class Child:
         self._process.wait()
 
 
-def new_nursery(python: str = sys.executable) -> Nursery | None:
-    """A process with TensorFlow in it to fork for runs on the CPU; None where there can't be one."""
+def new_nursery(device: DeviceKind = "cpu", python: str = sys.executable) -> Nursery | None:
+    """A process with TensorFlow in it to fork for runs on this device; None where there can't be one.
+
+    On a GPU it is tried first whether a fork computes there: what its libraries do when they are imported is not written
+    down anywhere.
+    """
     if not (sys.platform == "linux" and hasattr(socket, "send_fds")):
         return None
     try:
-        return Nursery(_boot(python), environment("cpu"))
+        nursery = Nursery(_boot(python), environment(device))
     except (NurseryError, OSError):
         return None
+    if device == "gpu" and not _computes(nursery):
+        nursery.close()
+        return None
+    return nursery
+
+
+def _computes(nursery: Nursery) -> bool:
+    """Whether a fork can use the GPU."""
+    try:
+        return bool(described("gpu", nursery=nursery, seconds=_FORK_SECONDS)["gpus"])
+    except (Failure, NurseryError):
+        return False
+
+
+def described(
+    device: DeviceKind,
+    python: str = sys.executable,
+    nursery: Nursery | None = None,
+    seconds: float = _IMPORT_SECONDS,
+) -> dict[str, Any]:
+    """Versions and GPUs, as `child.describe` tells them, by a fork of a nursery or a process of its own.
+
+    Raises:
+        Failure: TensorFlow, or a GPU that it sees, can't be used.
+        NurseryError: there is no process to fork.
+    """
+    with tempfile.TemporaryDirectory(prefix="tflint-perf-") as scratch:
+        child = Child({"describe": True}, device, Path(scratch), Path(scratch), nursery, python)
+        try:
+            return child.finish(seconds, "described")
+        finally:
+            child.close()
 
 
 def _boot(python: str) -> list[str]:

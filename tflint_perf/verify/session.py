@@ -152,7 +152,7 @@ def _run(experiments: Sequence[Experiment], request: Request, record: Record) ->
     )
     results = _resumed(experiments, record, request.sizes) if request.resume else {}
     left = [experiment for experiment in experiments if experiment.name not in results]
-    nursery = new_nursery(python) if record.device.kind == "cpu" and request.pair is None else None
+    nursery = new_nursery(record.device.kind, python) if request.pair is None else None
     clock = _Clock(request.minutes)
     try:
         at = {experiment.name: at_sizes(experiment, request.sizes) for experiment in left}
