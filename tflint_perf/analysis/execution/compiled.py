@@ -87,6 +87,11 @@ class Compiled:
         """Whether `call` gives a dataset a function to trace: `dataset.map(f)`."""
         return self._handed.is_dataset_tracer(call)
 
+    def is_for_dataset(self, function: Function) -> bool:
+        """Whether a dataset is given `function` to trace, by its name or as what another function made."""
+        self.state(function)
+        return function in self._handed.for_datasets
+
     def _callers_to_ask(self, function: Function) -> bool | list[Function]:
         """Whether anything but a function that is switched off may run `function`, or else what calls it."""
         if function in self._switched_off:
@@ -281,7 +286,7 @@ _LATER = "after"
 class Handed:
     """The functions of a file by what they are handed to.
 
-    TensorFlow has the `traced` ones, runs those in `on_host` as ordinary Python wherever they are called, and something
+    TensorFlow has the `traced` ones, those `for_datasets` among them, runs those in `on_host` as ordinary Python wherever they are called, and something
     runs those in `run` in eager mode. Other files know what becomes of those in `to_others`; of the `used` ones, with the
     places where they are mentioned, nobody does. Any of the `replaced` ones may give its name to what TensorFlow made of it.
     """
@@ -292,6 +297,7 @@ class Handed:
         self._walk = infer.walk
         self._names = infer.names
         self.traced: set[Function] = set()
+        self.for_datasets: set[Function] = set()
         self.on_host: set[Function] = set()
         self.run: set[Function] = set()
         self.replaced: set[Function] = set()
@@ -319,6 +325,7 @@ class Handed:
                 elif isinstance(node, cst.Attribute) and not self._infer.value(node.value).known:
                     for method in self._calls.methods_named(name):
                         self.used.setdefault(method, []).append(node)
+        self._follow_made()
         self._follow_objects()
         self._follow_names()
 
@@ -329,6 +336,16 @@ class Handed:
             and isinstance(call.func, cst.Attribute)
             and self._infer.value(call.func.value).kind == "dataset"
         )
+
+    def _follow_made(self) -> None:
+        """Find the functions that a dataset traces, whoever made them: `dataset.map(parser(size))`."""
+        for name in sorted(methods("Dataset", "traces")):
+            for call in self._walk.calls.get(name, ()):
+                given = argument(call, 0, "map_func")
+                made = self._infer.value(given).function if given is not None else None
+                if made is not None and self.is_dataset_tracer(call):
+                    self.for_datasets.add(made)
+        self.traced |= self.for_datasets
 
     def _follow_objects(self) -> None:
         """Find the objects that a dataset calls: `dataset.map(Parser(size))`."""

@@ -93,14 +93,8 @@ class Symbolic:
         )
 
     def _is_handed_to_tracer(self, function: Function) -> bool:
-        return any(
-            self._infer.compiles(call.func)
-            or (
-                callee_name(call) in methods("Dataset", "traces")
-                and isinstance(call.func, cst.Attribute)
-                and self._infer.value(call.func.value).kind == "dataset"
-            )
-            for call in self._calls_given(function)
+        return self._compiled.is_for_dataset(function) or any(
+            self._infer.compiles(call.func) for call in self._calls_given(function)
         )
 
     def _calls_given(self, function: Function) -> Iterator[cst.Call]:

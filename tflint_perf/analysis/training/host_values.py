@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import libcst as cst
 
@@ -118,6 +118,8 @@ class HostValues:
                 yield from self._follow(parent, path, way)
             case cst.Element() | cst.DictElement():
                 yield from self._held(parent, path, way)
+            case cst.StarredElement() if is_format(self._walk.parents.get(self._walk.parents[parent])):
+                yield from self._follow(self._walk.parents[self._walk.parents[parent]], (), way)
             case cst.ListComp() | cst.GeneratorExp() if parent.elt is node:
                 yield from self._follow(parent, (), way)
             case cst.Assign():
@@ -229,11 +231,7 @@ class HostValues:
         """A part of a tuple, list or dict: of arguments that are shown, of a format, of what is assigned or returned."""
         holder = self._walk.parents[element]
         outer = self._walk.parents.get(holder)
-        if (
-            isinstance(outer, cst.BinaryOperation)
-            and isinstance(outer.operator, cst.Modulo)
-            and outer.right is holder
-        ):
+        if is_format(outer):
             yield from self._follow(outer, (), way)
         elif isinstance(holder, cst.Tuple) and isinstance(outer, cst.Assign | cst.Return):
             index = next(i for i, other in enumerate(holder.elements) if other is element)
@@ -366,6 +364,15 @@ class HostValues:
         for index in path:
             value = value.items[index] if value.items and index < len(value.items) else UNKNOWN
         return value.kind == "string"
+
+
+def is_format(node: cst.CSTNode | None) -> TypeGuard[cst.BinaryOperation]:
+    """`"%d of %d" % (step, steps)`, with what is formatted in a tuple."""
+    return (
+        isinstance(node, cst.BinaryOperation)
+        and isinstance(node.operator, cst.Modulo)
+        and isinstance(node.right, cst.Tuple)
+    )
 
 
 # What calls make of host values that they take: another value, a running mean, a picture, a file, a tensor again.
