@@ -189,6 +189,7 @@ class Making:
         if loop is not None and (
             self._functional_models.makes_model(loop.calls)
             or (kind == "layer" and self._is_trained_inside(call, loop))
+            or self._makes_what_it_trains(loop)
         ):
             return None
         if self._loops.is_per_step(call):
@@ -210,6 +211,22 @@ class Making:
             and node.value.value in names
             for inner in loop.inner
             for node in descendants(inner.node)
+        )
+
+    def _makes_what_it_trains(self, loop: Loop) -> bool:
+        """Whether each iteration of `loop` makes the variables that it trains: it is a trial, and all that it makes its own."""
+        names = {
+            name.value
+            for call in loop.calls
+            if self._kinds.kind(call) == "variable"
+            for target in getattr(self._walk.statement_of(call), "targets", ())
+            for name in target_names(target.target)
+        }
+        return bool(names) and any(
+            isinstance(part, cst.Call)
+            and (callee_name(part) in GRADIENTS or METHODS.get(callee_name(part)) is not None)
+            and mentions(part, names)
+            for part in descendants(loop.node)
         )
 
     @property

@@ -19,7 +19,7 @@ from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.caller import NEEDED, Batch, Fate, Given, How, Passed, State
 from tflint_perf.analysis.values.methods import is_compiled_attribute, traced
 from tflint_perf.analysis.values.outside import name_outside
-from tflint_perf.analysis.values.values import UNKNOWN, Value, is_stream
+from tflint_perf.analysis.values.values import UNKNOWN, Value, is_compiler, is_stream
 from tflint_perf.finding import Via
 from tflint_perf.records import dataclass
 
@@ -172,7 +172,10 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
             values = [value_of_binding(model.infer, binding, model.walk.top) for binding in bindings]
             if (how := _batches(model, bindings, model.walk.top)) is not None:
                 yield name, Thing("value", batch=how)
-            yield from _named(model, name, values[-1] if values else UNKNOWN)
+            chosen = next(
+                (value for value in values if is_compiler(value)), values[-1] if values else UNKNOWN
+            )
+            yield from _named(model, name, chosen)
     for klass in model.walk.classes.values():
         if klass.function is None:
             yield klass.name, _class(model, klass)

@@ -10,7 +10,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.flow import reaching
-from tflint_perf.analysis.python.names import Names
+from tflint_perf.analysis.python.names import Names, canonical
 from tflint_perf.analysis.python.scopes import At, Binding, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import is_super, string
 from tflint_perf.analysis.python.walk import Walk
@@ -23,6 +23,7 @@ from tflint_perf.analysis.values.integers import Integers
 from tflint_perf.analysis.values.methods import value_of_attribute, value_of_call
 from tflint_perf.analysis.values.outside import NOTHING, Outside
 from tflint_perf.analysis.values.values import (
+    COMPILER,
     NEVER,
     NONE,
     NUMBER,
@@ -31,6 +32,7 @@ from tflint_perf.analysis.values.values import (
     UNKNOWN,
     Value,
     arithmetic,
+    is_compiler,
     join,
 )
 
@@ -221,7 +223,7 @@ class Inference:
     def _attribute(self, node: cst.Attribute) -> Value:
         dotted = self.names.dotted(node)
         if dotted:
-            return self.outside.value(dotted)
+            return COMPILER if has(canonical(dotted), "compiles") else self.outside.value(dotted)
         if is_super(node.value):
             return self.classes.of_super(node)
         base = self.value(node.value)
@@ -285,10 +287,9 @@ class Inference:
             inner = self.value(decorator.func)
             # A local factory of decorators: `def compiled(**options): return tf.function(**options)`.
             return inner.function is not None and self.returned(inner.function).kind == "compiled"
-        if name:
-            return False
         wrapper = self.value(decorator)
-        if wrapper.kind == "compiled" and wrapper.function is None:
+        # Of a choice, which is by the version of TensorFlow as a rule, what compiles is meant.
+        if any(map(is_compiler, wrapper.alternatives)):
             return True
         return wrapper.function is not None and self.returned(wrapper.function).kind == "compiled"
 

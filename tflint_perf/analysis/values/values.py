@@ -122,6 +122,8 @@ UNKNOWN = Value("unknown")
 NEVER = Value("never")
 NONE = Value("none")
 NUMBER = Value("number")
+# `tf.function` itself, whatever it is called.
+COMPILER = Value("compiled")
 STRING = Value("string")
 TENSOR = Value("tensor")
 ARRAY = Value("array")
@@ -139,6 +141,11 @@ def is_stream(value: Value) -> bool:
     return value.kind == "dataset" or (
         value.kind == "iterator" and bool(value.pipelines) and value.element is None
     )
+
+
+def is_compiler(value: Value) -> bool:
+    """Whether a value makes a `tf.function` of what it is called with, and is no such function itself."""
+    return value.kind == "compiled" and value.function is None
 
 
 def join(values: Iterable[Value]) -> Value:
@@ -203,7 +210,10 @@ def _several(kind: Kind, either: tuple[Value, ...]) -> Value:
 def _one_of(one: Value, other: Value) -> tuple[Value, ...]:
     """The objects, functions or classes that something is one of if it is `one` or `other`; () where it may be any."""
     every = (*one.alternatives, *other.alternatives)
-    if not all(each.function is not None or each.klass is not None or each.outside for each in every):
+    if not all(
+        each.function is not None or each.klass is not None or each.outside or is_compiler(each)
+        for each in every
+    ):
         return ()
     different = {
         (each.kind, each.function, each.klass, each.name, each.outside): each for each in reversed(every)
