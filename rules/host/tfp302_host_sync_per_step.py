@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Loop
@@ -19,8 +20,6 @@ from .progress_bars import counts_its_calls, remedy_on_bar
 from .syncs import Copying, Sync, Syncs
 
 _EVERY = 100
-# Methods of Keras's models that give NumPy's numbers.
-_GIVES_NUMBERS = frozenset({"train_on_batch", "test_on_batch", "predict_on_batch", "predict", "evaluate"})
 # A tensor with a longer name than this is called "a tensor".
 _LONG = 40
 _REMEDIES = {
@@ -140,7 +139,7 @@ def _has_waited(model: Model, statement: cst.CSTNode) -> bool:
     calls = loop.calls if loop is not None else function.calls if function is not None else []
     place = model.infer.place
     return any(
-        callee_name(call) in _GIVES_NUMBERS
+        callee_name(call) in methods("Model", "gives-numbers")
         and isinstance(call.func, cst.Attribute)
         and _is_of_keras(model, call.func)
         and place(call).order < place(statement).order

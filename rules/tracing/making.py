@@ -215,9 +215,11 @@ class Making:
 
     def _makes_what_it_trains(self, loop: Loop) -> bool:
         """Whether each iteration of `loop` makes the variables that it trains: it is a trial, and all that it makes its own."""
+        comprehensions = (inner for inner in loop.inner if isinstance(inner.node, cst.CompFor))
+        calls = [*loop.calls, *(call for inner in comprehensions for call in inner.calls)]
         names = {
             name.value
-            for call in loop.calls
+            for call in calls
             if self._kinds.kind(call) == "variable"
             for target in getattr(self._walk.statement_of(call), "targets", ())
             for name in target_names(target.target)

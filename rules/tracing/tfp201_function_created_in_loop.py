@@ -62,7 +62,7 @@ class FunctionCreatedInLoop(Rule):
     ## What is left alone
 
     A factory that is called once, a function that a cache or an attribute keeps (`if self._step is None:`), and
-    one that is created under a guard. The fix is refused where the function reads what the loop changes; it is safe
+    one that is created under a guard, or to be exported. The fix is refused where the function reads what the loop changes; it is safe
     only for a function that is known to do nothing but compute, from tensors and from what cannot change.
 
     ## Sources
@@ -81,7 +81,7 @@ class FunctionCreatedInLoop(Rule):
             on_each_step = model.eager_steps.run(made)
             if not on_each_step and not _is_of_each_epoch(model, made):
                 continue
-            if model.once.runs_seldom(made) or model.guard_of(made) is not None:
+            if model.once.runs_seldom(made) or model.guard_of(made) is not None or _is_exported(model, made):
                 continue
             often = "on each step" if on_each_step else "in each epoch"
             yield Report(
@@ -90,6 +90,12 @@ class FunctionCreatedInLoop(Rule):
                 partial(_make_once, made),
                 as_measured=on_each_step,
             )
+
+
+def _is_exported(model: Model, made: cst.FunctionDef | cst.Call) -> bool:
+    """Whether the function that creates `made` writes such functions for other programs: each is of another model."""
+    function = model.function_at(made)
+    return function is not None and any(has(model.qualified(call.func), "exports") for call in function.calls)
 
 
 def _is_of_each_epoch(model: Model, made: cst.FunctionDef | cst.Call) -> bool:

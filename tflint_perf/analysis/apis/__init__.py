@@ -123,6 +123,7 @@ Files and other libraries
 - `has-no-file`: computes, and has no file to read in. `reads-records`: a dataset of what stands in files.
 - `lists-files`, `walks-files`, `matches-files`, `lists-devices`: lists of those.
 - `restores`: reads what a model learned before. `loads-model`, `loads-objects`, `loads-compiled`: what was saved of a model, an object, or a compiled function.
+- `exports`: writes a compiled function for other programs, or makes what is written.
 - `checkpoints`: keeps what it is given, and runs nothing of it. `whole-model`: makes a model with its weights.
 - `keras-utility`: looks at a model and keeps nothing of it. `takes-model`: takes a model of Keras first, and nothing else there.
 - `reads-variable`: Keras's own way to copy a variable to the host.
@@ -130,6 +131,7 @@ Files and other libraries
 
 Compiled code
 
+- `gives-numbers`: a method that runs compiled code and waits for what it gives on the host.
 - `compiled`: a method that Keras compiles. `steps`: so, which a training loop by hand calls as well.
 - `compiles`: makes a `tf.function`. `traces`: traces the function that it is given. `asks-mode`: asks whether it runs so.
 - `converts-code`: gives a function that does the same in a graph. `binds`: with some arguments already given.

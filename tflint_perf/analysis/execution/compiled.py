@@ -23,6 +23,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.caller import State
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.named_calls import is_progress_bar
 from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.analysis.values.written import written_out
 
@@ -254,7 +255,7 @@ class Compiled:
             sites, callers = self._calls.sites(function), self._calls.callers_outside(function)
             if function in states or not (sites or callers) or self._handed.used.get(function):
                 continue
-            if any(caller.state != "compiled" for caller in callers):
+            if any(caller.state != "compiled" for caller in callers) or self._is_of_the_host(function):
                 continue
             at = known.get(function, 0)
             while at < len(sites) and self._is_site_compiled(sites[at], states):
@@ -263,6 +264,18 @@ class Compiled:
             if at == len(sites):
                 states[function] = "compiled"
                 waiting += (target for call in function.calls for target in self._calls.targets(call))
+
+    def _is_of_the_host(self, function: Function) -> bool:
+        """Whether `function` shows how far its loop is, or asks a model for numbers, which no compiled code can: Keras's own
+        methods that lead to it are not compiled when they do."""
+        return any(
+            callee_name(call) in methods("Model", "gives-numbers")
+            or (
+                isinstance(self._walk.parents.get(call), cst.For)
+                and is_progress_bar(self._names.qualified(call.func) or callee_name(call))
+            )
+            for call in function.calls
+        )
 
     def _is_site_compiled(self, call: cst.Call, states: dict[Function, State]) -> bool:
         caller = self._calls.function_at(call)

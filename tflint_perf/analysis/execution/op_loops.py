@@ -19,6 +19,7 @@ from tflint_perf.analysis.python.syntax import (
     callee_name,
     calls_below,
     descendants_here,
+    is_name,
     mentions,
     names_read,
     names_written,
@@ -107,7 +108,15 @@ class OpLoops:
             binding.kind == "assign"
             and isinstance(value, cst.BinaryOperation | cst.UnaryOperation | cst.Call)
             and self._infer.value(value).kind == "tensor"
+            and not self._only_converts(binding, value)
         )
+
+    def _only_converts(self, binding: Binding, value: cst.BaseExpression) -> bool:
+        """Whether a name becomes a tensor of what it is: `angle = tf.constant(angle)`, which changes it once at most."""
+        if not isinstance(value, cst.Call) or not value.args:
+            return False
+        name = self._infer.names.qualified(value.func)
+        return has(name, "makes-tensor", "casts") and is_name(value.args[0].value, binding.name)
 
     def _scope_of(self, binding: Binding) -> Scope | None:
         node = binding.node

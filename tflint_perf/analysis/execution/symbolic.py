@@ -153,16 +153,33 @@ class Symbolic:
         child, current = node, self._walk.parents.get(node)
         while current is not None and not isinstance(current, cst.FunctionDef | cst.Lambda | cst.Module):
             match current:
-                case cst.If() | cst.IfExp() if child is not current.test and _asks(current.test):
+                case cst.If() | cst.IfExp() if child is not current.test and self._asks(current.test):
                     return True
-                case cst.BooleanOperation() if child is current.right and _asks(current.left):
+                case cst.BooleanOperation() if child is current.right and self._asks(current.left):
                     return True
                 case cst.Try() | cst.TryStar() if child is current.body and current.handlers:
                     return True
-                case cst.With() if any(_asks(item.item) for item in current.items):
+                case cst.With() if any(self._asks(item.item) for item in current.items):
                     return True
             child, current = current, self._walk.parents.get(current)
         return False
+
+    def _asks(self, test: cst.CSTNode) -> bool:
+        """Whether a test is for the mode or the kind of a value, also where that is asked before: `if is_tensor:`."""
+        asked = [test, *(value for part in descendants(test) for value in self._stands_for(part))]
+        return any(
+            isinstance(part, cst.Call) and callee_name(part) in _ASKS_FOR_THE_KIND
+            for each in asked
+            for part in descendants(each)
+        )
+
+    def _stands_for(self, node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+        """What a name was given, where it stands for one thing."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        if found is not None and len(found[1]) == 1 and found[1][0].kind == "assign":
+            value = found[1][0].value
+            if value is not None:
+                yield value
 
     # What
 
@@ -297,9 +314,3 @@ class Symbolic:
             return self._ask(function.node.body, path, depth)
         given = [statement.value for statement in function.returns]
         return bool(given) and all(value is not None and self._ask(value, path, depth) for value in given)
-
-
-def _asks(test: cst.CSTNode) -> bool:
-    return any(
-        isinstance(part, cst.Call) and callee_name(part) in _ASKS_FOR_THE_KIND for part in descendants(test)
-    )
