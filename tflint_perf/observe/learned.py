@@ -89,11 +89,7 @@ class Learned:
                     self._move(variable)
 
     def before_update(self) -> None:
-        """Before each update of the last step, and before the one that shows that this is over.
-
-        That is one network's where a step updates several, and all of them where they are updated in one compiled function:
-        only what there was before it is the same in both.
-        """
+        """Before the first update of the last step: what whole steps have trained, however many of its updates are compiled together."""
         self._before = {key: self._value(variable) for key, variable in self._all.items()}
 
     @property
