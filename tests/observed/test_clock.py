@@ -207,6 +207,20 @@ def test_libraries_are_not_the_users(tmp_path: Path) -> None:
     assert places.name_of(pytest.__file__) is None
 
 
+def test_a_statement_is_known_by_what_it_says_wherever_it_stands(tmp_path: Path) -> None:
+    before, after = tmp_path / "before.py", tmp_path / "after.py"
+    before.write_text(
+        "for _ in range(9):\n    if True:\n        x = draw(\n            3,\n        )\n    x = draw(3)\n"
+    )
+    after.write_text("def step():\n    x = draw(3)\n\n\nfor _ in range(9):\n    step()\n    x = draw(3)\n")
+    places = Places(str(tmp_path))
+    first, second = places.statement(str(before), 4), places.statement(str(before), 6)
+    assert first != second
+    assert [places.statement(str(after), row) for row in (2, 7)] == [first, second]
+    assert places.statement(str(before), 2) == "if True: 0"
+    assert places.statement(str(before), 60) == places.statement(str(tmp_path / "none.py"), 1) == ""
+
+
 def test_the_observer_is_not_the_users_either() -> None:
     """Also where the program lies in a checkout of this project."""
     places = Places(str(Path(user_code.__file__).parents[2]))

@@ -152,7 +152,14 @@ CRITIC_LAST = CRITIC_MORE_OFTEN.replace("    update_actor()\n", "").replace(
 )
 
 
-@pytest.mark.parametrize("program", [OF_TWO, CRITIC_MORE_OFTEN, CRITIC_LAST])
+# Two statements of a step that draw, and say the same.
+WITH_DRAWS = OF_TWO.replace(
+    "    with tf.GradientTape() as tape:\n",
+    "    noise = (\n        tf.random.normal(\n            (64, 4)\n        )\n    )\n    with tf.GradientTape() as tape:\n",
+).replace("(x) - ", "(x + noise) - ")
+
+
+@pytest.mark.parametrize("program", [OF_TWO, CRITIC_MORE_OFTEN, CRITIC_LAST, WITH_DRAWS])
 def test_a_step_of_two_networks_learns_the_same_whichever_of_them_is_compiled(
     tmp_path: Path, forks: Forks, program: str
 ) -> None:

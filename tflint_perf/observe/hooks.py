@@ -115,7 +115,7 @@ class Hooks:
             return call
 
         if learned is not None:
-            learned.hook_random(in_graph)
+            learned.hook_random(in_graph, watcher.places)
         replace(module.Function, "__call__", made)
         replace(module.Function, "__init__", self._counting("Function"))
 
