@@ -26,8 +26,6 @@ _PATIENCE = 12
 _ALWAYS, _LATER = 24, 16
 # More optimizers at one row are taken for one that is made again and again.
 _MOST_AT_A_ROW = 6
-# With more calls for each update, a library's loop has one round, and it is the user's around it that steps.
-_ALONE = 0.6
 # More steps than so many are no parts of one: what updates from then on does so once in a while.
 FEW = 30
 # So many updates are kept, to be counted again.
@@ -204,7 +202,8 @@ class Clock:
         active = self.active()
         if not active or not active[0].around:
             return None
-        if all(source.inside and source.calls <= _ALONE * source.count for source in active):
+        # Where each call of a library's loop makes one update, it is the user's loop around the calls that steps.
+        if all(source.inside and source.calls < source.count for source in active):
             name, row, _ = active[0].around[-1]
             return name, row
         common = _common([_chain(source, alone=self._is_alone(source)) for source in active])
