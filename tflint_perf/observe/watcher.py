@@ -67,6 +67,9 @@ class Watcher:
         self.forked = False
         self.mode = FIRST
         self.steps: list[tuple[float, float, int, int]] = []
+        # Of each step, how many ops and functions were started while timers were in place; and so far in this one.
+        self.work: list[int] = []
+        self.started = 0
         self.samples: list[tuple[int, int, int, int, int, int]] = []
         self.memory: list[tuple[int, int]] = []
         # The loop in a compiled function whose rounds are the updates.
@@ -148,6 +151,7 @@ class Watcher:
         ended = perf_counter()
         mode = self.mode
         self.steps.append((ended - self.began, ended - self._started, mode, updates))
+        self.work.append(self.started)
         self._spent[mode] += ended - self._started
         if self.first_step is None:
             self.first_step = ended - self.began
@@ -162,6 +166,7 @@ class Watcher:
         self._is_counted_again = False
         # What takes long between two steps lets the input get ahead.
         self._enter(DISTURBED if sampled else self._next_mode())
+        self.started = 0
         self._started = perf_counter()
 
     def _begin_again(self, steps: Sequence[tuple[float, int]] | None) -> None:
@@ -174,12 +179,15 @@ class Watcher:
             self._of_others = 0 if few else self.count
             if few:
                 self.steps.clear()
+                self.work.clear()
         elif self._details:
             if few:
                 self.steps.clear()
+                self.work.clear()
                 self._began_with(steps)
         else:
-            del self.steps[self._of_others :]
+            del self.steps[self._of_others :], self.work[self._of_others :]
+            self.work += [0] * len(steps)
             ended = self.steps[-1][0] if self.steps else 0.0
             for at, updates in steps:
                 self.steps.append((at - self.began, at - self.began - ended, WARM_UP, updates))
