@@ -95,9 +95,29 @@ def test_parts_of_a_step_are_those_of_all_that_do_as_much_however_many_of_them_w
     assert record.step.value == pytest.approx((3 * 1.0 + 42 * 0.002) / steps)
     assert record.parts["copies"] == pytest.approx(3 * 1.0 / steps)
     assert record.parts["files"] == pytest.approx(42 * 0.002 / steps)
-    # A third of those looked at play an episode, one in twenty of all do.
+    # A third of those looked at play an episode, one in fifteen of all do.
     assert record.parts_sum == pytest.approx(1)
-    assert record.looked_sum is not None and record.looked_sum > 3
+    assert record.looked_sum == pytest.approx(1.004 / 3 / record.step.value)
+
+
+def test_a_step_like_no_other_is_held_against_itself() -> None:
+    looked = [(CLOSE, 0.003, 3), (CLOSE, 1.0, 400), *[(CLOSE, 0.003, 3)] * 2]
+    parts = [{"files": 0.003}, {"copies": 1.0}, *[{"files": 0.003}] * 2]
+    record = record_of(_run_of(*UPDATES, *looked, *UPDATES, parts=parts), [], Path("/p"))
+    assert record.step is not None
+    assert record.parts_sum == pytest.approx(
+        record.step.value / (record.step.value - 23 * 0.001 / 24), rel=0.01
+    )
+    assert record.detail == pytest.approx(1.5)
+
+
+def test_a_long_step_that_starts_no_more_ops_than_others_is_what_else_the_machine_does() -> None:
+    looked = [(CLOSE, 0.002, 3)] * 4
+    run = [*UPDATES * 3, *looked, *UPDATES * 3], [{"files": 0.002}] * 4
+    for work, is_mean in ((3, False), (300, True)):
+        record = record_of(_run_of(*run[0], (PLAIN, 1.0, work), parts=run[1]), [], Path("/p"))
+        assert record.step is not None
+        assert (record.step.value > 0.01) == is_mean
 
 
 def test_steps_that_become_longer_are_held_against_those_that_do_as_much() -> None:

@@ -81,12 +81,8 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
     uneven = _are_uneven(steps)
     of: _Typical = fmean if uneven else median
     step = _typical([one.seconds for one in _all_alike(steps)] if uneven else usual, of) if usual else None
-    looks = _Close(seen, steps, uneven=uneven) if step and seen["close"]["steps"] else None
-    parts = (
-        parts_of(seen, step.value if uneven else looks.expected(step.value), looks.shares())
-        if step and looks
-        else {}
-    )
+    looks = _Close(seen, steps, step.value, uneven=uneven) if step and seen["close"]["steps"] else None
+    parts = parts_of(seen, looks.expected, looks.weights) if looks else {}
     whole = sum(parts.values())
     return Record(
         program=tuple(program),
@@ -105,10 +101,10 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
         parts={part: seconds / whole * step.value for part, seconds in parts.items()}
         if step and whole
         else {},
-        parts_sum=looks.sum_of_parts(step.value) if step and looks and whole else None,
-        looked_sum=sum(parts_of(seen, step.value).values()) / step.value if step and whole else None,
+        parts_sum=looks.sum_of_parts() if looks and whole else None,
+        looked_sum=looks.sum_in_steps() if looks and whole else None,
         observer=_observer(seen, steps, step.value if step else 0.0),
-        detail=looks.times_as_long(step.value) if step and looks and whole else None,
+        detail=looks.times_as_long() if looks and whole else None,
         lines=_lines(seen, root, step.value if step else 0.0),
         traces=_traces(seen),
         growth=_growth(seen, steps),
@@ -183,19 +179,26 @@ class _Close:
     few steps: what they sum to is told of steps that do more or less.
     """
 
-    def __init__(self, seen: Mapping[str, Any], steps: Sequence[Step], *, uneven: bool) -> None:
-        self.by_step: Sequence[Mapping[str, float]] = seen["close"]["by_step"]
-        self._seen, self._uneven, self._all = seen, uneven, _all_alike(steps)
+    def __init__(self, seen: Mapping[str, Any], steps: Sequence[Step], step: float, *, uneven: bool) -> None:
+        self._by_step: Sequence[Mapping[str, float]] = seen["close"]["by_step"]
+        self._seen, self._step, self._uneven, self._all = seen, step, uneven, _all_alike(steps)
         self._steps = [one for one in steps if one.mode == _CLOSE]
         self._others = [one for one in steps if one.mode in (_PLAIN, _TIMED)]
-        if len(self._steps) != len(self.by_step):  # nobody knows which they are
+        if len(self._steps) != len(self._by_step):  # nobody knows which they are
             self._steps = [
-                Step(at, 0.0, sum(parts.values()), _CLOSE, 0) for at, parts in enumerate(self.by_step)
+                Step(at, 0.0, sum(parts.values()), _CLOSE, 0) for at, parts in enumerate(self._by_step)
             ]
-        self._expected = [self._expect(one) for one in self._steps]
+        held = [self._held_against(one) for one in self._steps]
+        self._is_held = [seconds is not None for seconds in held]
+        self._expected = [
+            self._by_itself(at) if seconds is None else seconds for at, seconds in enumerate(held)
+        ]
+        self.weights = self._shares() if uneven else self._middle()
 
-    def _expect(self, step: Step) -> float | None:
+    def _held_against(self, step: Step) -> float | None:
         """How long a step that does as much takes when nobody looks; None where there is none."""
+        if not self._others:
+            return self._step
         like = [one for one in self._others if one.is_like(step, _SAME_WORK)]
         if len(like) < _LEAST_LIKE:
             like = [one for one in self._others if one.is_like(step, _LIKE_WORK)]
@@ -203,13 +206,19 @@ class _Close:
             return None
         if _are_uneven(like):
             return fmean(_usual(like))
-        next_to_it = sorted(like, key=lambda one: abs(one.number - step.number))[:_NEXT_TO_IT]
-        return median(one.seconds for one in next_to_it)
+        nearest = sorted(like, key=lambda one: abs(one.number - step.number))
+        few = max(min(_NEXT_TO_IT, len(like) // 2), _LEAST_LIKE)
+        return median(one.seconds for one in nearest[:few])
 
-    def shares(self) -> list[float]:
-        """How much each of them counts for the parts of a step: where steps are uneven, for all that do as much, by their time."""
-        if not self._uneven:
-            return self._of_the_middle()
+    def _by_itself(self, at: int) -> float:
+        """How long a step that is like no other takes without its timers, at the least that these take."""
+        share = _share_of_timers(self._seen, [float(other == at) for other in range(len(self._steps))])
+        timers: float = sum(entries for _, _, entries in self._seen["close"]["entries"]) * share
+        least: float = self._seen["close"]["timer"]
+        return max(self._steps[at].seconds - timers * least, 0.0)
+
+    def _shares(self) -> list[float]:
+        """How much each counts where steps are uneven: for all that do as much, by their time."""
         weights = [0.0] * len(self._steps)
         for one in self._all:
             nearest = min(_apart(one, close) for close in self._steps)
@@ -219,36 +228,30 @@ class _Close:
                 weights[at] += one.seconds / whole / len(self._all)
         return weights
 
-    def _of_the_middle(self) -> list[float]:
-        """Those count that can be held against others: of them the middle half, as a busy machine makes some that are like no other.
+    def _middle(self) -> list[float]:
+        """How much each counts where they are even: a busy machine makes some that are like no other."""
+        pairs = zip(self._by_step, self._expected, strict=True)
+        return _of_the_middle([sum(parts.values()) / (expected or 1.0) for parts, expected in pairs])
 
-        All of them where steps are uneven.
-        """
-        known = [at for at, expected in enumerate(self._expected) if expected]
-        if not known:
-            return _of_the_middle([sum(parts.values()) for parts in self.by_step])
-        longer = [sum(self.by_step[at].values()) / (self._expected[at] or 1.0) for at in known]
-        inner = [1 / len(known)] * len(known) if self._uneven else _of_the_middle(longer)
-        weights = dict(zip(known, inner, strict=True))
-        return [weights.get(at, 0.0) for at in range(len(self.by_step))]
+    @property
+    def expected(self) -> float:
+        """How long they take when nobody looks."""
+        return sum(weight * seconds for weight, seconds in zip(self.weights, self._expected, strict=True))
 
-    def expected(self, step: float) -> float:
-        """How long those take that can be held against others when nobody looks; `step` where none can."""
-        found = sum(
-            weight * (seconds or 0.0)
-            for weight, seconds in zip(self._of_the_middle(), self._expected, strict=True)
-        )
-        return found or step
+    def sum_of_parts(self) -> float:
+        """What their parts sum to, of what steps take that do as much when nobody looks."""
+        return sum(parts_of(self._seen, self.expected, self.weights).values()) / self.expected
 
-    def sum_of_parts(self, step: float) -> float:
-        """What the parts of steps sum to, of what steps that do as much take when nobody looks."""
-        expected = self.expected(step)
-        return sum(parts_of(self._seen, expected, self._of_the_middle()).values()) / expected
+    def sum_in_steps(self) -> float:
+        """What the parts of all of them sum to, in steps: of the middle half by their time where steps are even."""
+        alike = [1 / len(self._steps)] * len(self._steps) if self._uneven else None
+        return sum(parts_of(self._seen, self._step, alike).values()) / self._step
 
-    def times_as_long(self, step: float) -> float:
-        """How many times as long as such ones they take."""
-        weighted = zip(self._of_the_middle(), self._steps, strict=True)
-        return sum(weight * one.seconds for weight, one in weighted) / self.expected(step)
+    def times_as_long(self) -> float | None:
+        """How many times as long as such ones those take that can be held against others."""
+        held = [at for at, is_held in enumerate(self._is_held) if is_held and self.weights[at]]
+        expected = sum(self.weights[at] * self._expected[at] for at in held)
+        return sum(self.weights[at] * self._steps[at].seconds for at in held) / expected if expected else None
 
 
 def _usual(steps: Sequence[Step]) -> list[float]:
