@@ -66,10 +66,76 @@ def test_where_some_steps_do_what_others_do_not_a_step_is_the_mean_of_all() -> N
     close = {**_seen()["close"], "by_step": by_step, "entries": []}
     record = record_of(_seen(steps=_with_longer(5, 0.1), close=close), ["train.py"], Path("/project"))
     assert record.step is not None
-    assert record.step.value == pytest.approx(0.010 + 0.090 / 5)
+    all_of_them = [0.010] * 24 + [0.1] * 6 + [0.0102] * 30 + [0.015] * 3
+    assert record.step.value == pytest.approx(sum(all_of_them) / 63)
     assert record.median_step == 0.010
     # All that were looked at closely count: the middle half of them would be 1 ms.
     assert record.parts_sum == pytest.approx(0.024 / 0.028)
+
+
+def _run_of(*steps: tuple[int, float, int], parts: list[dict[str, float]]) -> dict[str, Any]:
+    """A run whose steps have a mode, seconds and work; what those that were looked at closely spent on what."""
+    rows = [[0.0, seconds, mode, 1] for mode, seconds, _ in steps]
+    close = {"by_step": parts, "entries": [], "timer": 0.0, "idle": 0.0, "steps": len(parts), "events": []}
+    return _seen(steps=rows, work=[work for _, _, work in steps], close=close)
+
+
+UPDATES = [(PLAIN, 0.002, 3)] * 5 + [(TIMED, 0.002, 3)] * 5
+EPISODE = [(PLAIN, 1.0, 400)]
+
+
+def test_parts_of_a_step_are_those_of_all_that_do_as_much_however_many_of_them_were_looked_at() -> None:
+    looked = [(CLOSE, 0.002, 3), (CLOSE, 1.0, 401), (CLOSE, 0.002, 3)]
+    parts = [{"files": 0.002}, {"copies": 1.0}, {"files": 0.002}]
+    record = record_of(
+        _run_of(*UPDATES * 2, *EPISODE, *looked, *UPDATES, *EPISODE, *UPDATES, parts=parts), [], Path("/p")
+    )
+    assert record.step is not None
+    steps = 40 + 2 + 3
+    assert record.step.value == pytest.approx((3 * 1.0 + 42 * 0.002) / steps)
+    assert record.parts["copies"] == pytest.approx(3 * 1.0 / steps)
+    assert record.parts["files"] == pytest.approx(42 * 0.002 / steps)
+    # A third of those looked at play an episode, one in fifteen of all do.
+    assert record.parts_sum == pytest.approx(1)
+    assert record.looked_sum == pytest.approx(1.004 / 3 / record.step.value)
+
+
+def test_a_step_like_no_other_is_held_against_itself() -> None:
+    looked = [(CLOSE, 0.003, 3), (CLOSE, 1.0, 400), *[(CLOSE, 0.003, 3)] * 2]
+    parts = [{"files": 0.003}, {"copies": 1.0}, *[{"files": 0.003}] * 2]
+    record = record_of(_run_of(*UPDATES, *looked, *UPDATES, parts=parts), [], Path("/p"))
+    assert record.step is not None
+    assert record.parts_sum == pytest.approx(
+        record.step.value / (record.step.value - 23 * 0.001 / 24), rel=0.01
+    )
+    assert record.detail == pytest.approx(1.5)
+
+
+def test_a_long_step_that_starts_no_more_ops_than_others_is_what_else_the_machine_does() -> None:
+    looked = [(CLOSE, 0.002, 3)] * 4
+    run = [*UPDATES * 3, *looked, *UPDATES * 3], [{"files": 0.002}] * 4
+    for work, is_mean in ((3, False), (300, True)):
+        record = record_of(_run_of(*run[0], (PLAIN, 1.0, work), parts=run[1]), [], Path("/p"))
+        assert record.step is not None
+        assert (record.step.value > 0.01) == is_mean
+
+
+def test_steps_that_become_longer_are_held_against_those_that_do_as_much() -> None:
+    early, late = [(PLAIN, 0.1, 100)] * 5, [(PLAIN, 0.4, 500)] * 20
+    looked = [(CLOSE, 0.1, 102), (CLOSE, 0.1, 98), (CLOSE, 0.1, 100)]
+    record = record_of(_run_of(*early, *looked, *late, parts=[{"files": 0.1}] * 3), [], Path("/p"))
+    assert record.step is not None and record.step.value == 0.4
+    assert record.parts_sum == pytest.approx(1)
+    assert record.parts == pytest.approx(dict.fromkeys(record.parts, 0.0) | {"files": 0.4})
+
+
+def test_a_step_is_held_against_those_next_to_it_as_a_machine_slows_for_a_while() -> None:
+    slowed = [(PLAIN, 0.02, 7)] * 8 + [(CLOSE, 0.02, 7)] * 3 + [(PLAIN, 0.02, 7)] * 8
+    record = record_of(
+        _run_of(*[(PLAIN, 0.01, 7)] * 50, *slowed, parts=[{"files": 0.02}] * 3), [], Path("/p")
+    )
+    assert record.step is not None and record.step.value == 0.01
+    assert record.parts_sum == pytest.approx(1)
 
 
 def test_one_long_step_is_what_else_the_machine_does() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -15,21 +17,26 @@ HERE = Path(__file__)
 
 
 class Steps:
-    """A clock, and where the updates were when each step was over."""
+    """A clock, and where the updates were when each step was over, and when a round was to begin."""
 
     def __init__(self) -> None:
         self.ended: list[int] = []
+        self.begun: list[int] = []
         self.updates = 0
         self.clock = Clock(Places(str(HERE.parent)), self._ended, self._changed)
 
     def _ended(self, updates: int) -> None:
         self.ended.append(self.updates)
 
-    def _changed(self) -> None:
-        if len(self.ended) <= 30:
+    def _changed(self, steps: Sequence[tuple[float, int]] | None) -> None:
+        if steps is None:
             self.ended.clear()
+        else:
+            self.ended = list(accumulate(updates for _, updates in steps))
 
     def update(self, who: str = "adam", kind: str = "optimizer") -> None:
+        if self.clock.begins_round(kind, who, sys._getframe(1)):
+            self.begun.append(self.updates)
         self.updates += 1
         self.clock.mark(kind, who, sys._getframe(1))
 
@@ -108,7 +115,7 @@ def test_several_optimizers_in_one_line_are_in_the_loop_around_it(steps: Steps) 
 def test_an_optimizer_that_is_made_anew_for_each_step_is_one(steps: Steps) -> None:
     for batch in range(40):
         steps.update(f"adam {batch}")
-    assert len(steps.ended) == 40 - 6
+    assert len(steps.ended) == 40
     assert steps.loop() == "for batch in range(40):"
 
 
@@ -117,7 +124,8 @@ def test_an_optimizer_whose_phase_is_over_is_waited_for_no_more(steps: Steps) ->
         steps.update("autoencoder")
     for _batch in range(60):
         steps.update("classifier")
-    assert len(steps.ended) == 60 - 2 * 12  # until it is clear that the other is done
+    # Until it is clear that the other is done, its steps are not told.
+    assert steps.ended == list(range(1, 81))
     assert steps.loop() == "for _batch in range(60):"
 
 
@@ -126,7 +134,35 @@ def test_what_updates_once_in_a_while_makes_no_step_longer(steps: Steps) -> None
         steps.update("student")
         if batch % 50 == 49:
             steps.update("teacher")
-    assert len(steps.ended) > 150
+    assert len(steps.ended) == 200
+
+
+@pytest.mark.parametrize(
+    "updates",
+    [
+        ("critic", "actor"),
+        ("first critic", "second critic", "actor", "temperature"),
+        ("critic", "critic", "critic", "generator"),
+        ("generator", "critic", "critic", "critic"),
+        ("generator", "critic", "critic", "encoder"),
+    ],
+)
+def test_a_round_is_the_same_step_as_if_its_updates_were_compiled_together(
+    steps: Steps, updates: tuple[str, ...]
+) -> None:
+    for _round in range(10):
+        for who in updates:
+            steps.update(who)
+    assert len(steps.ended) == 10
+    # The first round is not known to be one until it is over.
+    assert [at for at in steps.begun if at >= len(updates)] == [at * len(updates) for at in range(1, 10)]
+
+
+def test_a_phase_is_counted_once_it_is_clear_that_it_was_one(steps: Steps) -> None:
+    steps.update("built by a first call")
+    for _batch in range(60):
+        steps.update("trained")
+    assert len(steps.ended) == 61
 
 
 def test_a_gradient_counts_only_where_no_optimizer_does(steps: Steps) -> None:
@@ -169,6 +205,20 @@ def test_libraries_are_not_the_users(tmp_path: Path) -> None:
     assert places.name_of(str(tmp_path / ".venv/lib/python3.11/site-packages/keras/a.py")) is None
     assert places.name_of("<string>") is None
     assert places.name_of(pytest.__file__) is None
+
+
+def test_a_statement_is_known_by_what_it_says_wherever_it_stands(tmp_path: Path) -> None:
+    before, after = tmp_path / "before.py", tmp_path / "after.py"
+    before.write_text(
+        "for _ in range(9):\n    if True:\n        x = draw(\n            3,\n        )\n    x = draw(3)\n"
+    )
+    after.write_text("def step():\n    x = draw(3)\n\n\nfor _ in range(9):\n    step()\n    x = draw(3)\n")
+    places = Places(str(tmp_path))
+    first, second = places.statement(str(before), 4), places.statement(str(before), 6)
+    assert first != second
+    assert [places.statement(str(after), row) for row in (2, 7)] == [first, second]
+    assert places.statement(str(before), 2) == "if True: 0"
+    assert places.statement(str(before), 60) == places.statement(str(tmp_path / "none.py"), 1) == ""
 
 
 def test_the_observer_is_not_the_users_either() -> None:

@@ -146,6 +146,49 @@ def test_a_gan(tmp_path: Path, forks: Forks) -> None:
     assert _loop(tmp_path, record) == "for a, b in dataset:"
 
 
+@pytest.mark.parametrize(
+    ("samples", "steps"),
+    [
+        ("16", "for episode in range(60):"),
+        ("16 if episode % 3 else 20", "model.fit(x[:samples], y[:samples], batch_size=16, verbose=0)"),
+    ],
+    ids=["one batch each", "two batches in some"],
+)
+def test_a_call_of_fit_for_each_episode_steps_where_one_makes_several_updates(
+    tmp_path: Path, forks: Forks, samples: str, steps: str
+) -> None:
+    program = HEAD + (
+        "model.compile(optimizer, 'mse')\n"
+        "for episode in range(60):\n"
+        f"    samples = {samples}\n"
+        "    model.fit(x[:samples], y[:samples], batch_size=16, verbose=0)\n"
+    )
+    assert _loop(tmp_path, _run(tmp_path, program, forks.watch, steps=20).record) == steps
+
+
+def test_the_parts_of_steps_sum_to_what_such_steps_take_where_some_play_episodes(
+    tmp_path: Path, forks: Forks
+) -> None:
+    program = "import time\n" + HEAD + COMPILED + (
+        "a, b = x[:16], y[:16]\n"
+        "train_step(a, b)\n"
+        "def play(turns):\n"
+        "    for turn in range(turns):\n"
+        "        model(x[:1])\n"
+        "        time.sleep(0.005)\n"
+        "for update in range(200):\n"
+        "    if update % 40 == 25:\n"
+        "        play(40)\n"
+        "    train_step(a, b)\n"
+        "    time.sleep(0.005)\n"
+    )  # fmt: skip
+    record = _run(tmp_path, program, forks.watch, steps=120).record
+    assert record.step is not None and record.median_step is not None
+    assert record.step.value > 1.5 * record.median_step
+    assert record.parts_sum == pytest.approx(1, abs=0.2)
+    assert sum(record.parts.values()) == pytest.approx(record.step.value)
+
+
 def test_fit_with_a_slow_pipeline(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + (
         "import time\n"

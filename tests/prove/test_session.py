@@ -272,6 +272,25 @@ def test_few_runs_prove_what_is_large_and_say_how_sure_they_are(proving: Proving
     assert "give intervals of" not in proving(Watcher({COLLECTS: 3.0}))[1]
 
 
+def test_a_fix_that_is_not_run_to_the_end_does_not_say_how_sure_others_are(proving: Proving) -> None:
+    ran = proving(Watcher({COLLECTS: 3.0}, learns={COMPILED: 0.01}), "--pairs=3")
+    assert (
+        "100 steps, 3 runs of each version in turn with the original, fewer of those that were given up. "
+        in ran[1]
+    )
+    assert "3 runs give intervals of 75%" in ran[1]
+    assert "2 runs" not in ran[1]
+    assert "give intervals" not in proving(Watcher(learns={COMPILED: 0.01}))[1]
+
+
+def test_runs_of_all_together_are_told_apart_where_there_were_more(proving: Proving) -> None:
+    found = document(proving(Watcher({COLLECTS: 3.0, COMPILED: 0.5}), "--output-format=json"))
+    said = "5 runs of each version in turn with the original"
+    assert f"{said}. " in "\n".join(markdown(found))
+    found["whole"]["pairs"] = 10
+    assert f"{said}, 10 runs of those that pay together. " in "\n".join(markdown(found))
+
+
 def test_few_runs_leave_open_what_more_of_them_show(proving: Proving) -> None:
     pays, open_still = (
         next(

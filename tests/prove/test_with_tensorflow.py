@@ -141,14 +141,29 @@ for number in range(100):
     update_both()
 """
 OF_TWO_COMPILED = {
-    name: (f"def {name}(", f"@tf.function\ndef {name}(") for name in ("update_critic", "update_actor")
+    name: (f"def {name}(", f"@tf.function\ndef {name}(")
+    for name in ("update_critic", "update_actor", "update_both")
 }
+CRITIC_MORE_OFTEN = OF_TWO.replace(
+    "    update_critic()\n", "    for _ in range(3):\n        update_critic()\n"
+)
+CRITIC_LAST = CRITIC_MORE_OFTEN.replace("    update_actor()\n", "").replace(
+    "def update_both():\n", "def update_both():\n    update_actor()\n"
+)
 
 
+# Two statements of a step that draw, and say the same.
+WITH_DRAWS = OF_TWO.replace(
+    "    with tf.GradientTape() as tape:\n",
+    "    noise = (\n        tf.random.normal(\n            (64, 4)\n        )\n    )\n    with tf.GradientTape() as tape:\n",
+).replace("(x) - ", "(x + noise) - ")
+
+
+@pytest.mark.parametrize("program", [OF_TWO, CRITIC_MORE_OFTEN, CRITIC_LAST, WITH_DRAWS])
 def test_a_step_of_two_networks_learns_the_same_whichever_of_them_is_compiled(
-    tmp_path: Path, forks: Forks
+    tmp_path: Path, forks: Forks, program: str
 ) -> None:
-    proof = _proof(tmp_path, OF_TWO_COMPILED, forks.watch, pairs=1, program=OF_TWO)
+    proof = _proof(tmp_path, OF_TWO_COMPILED, forks.watch, pairs=1, program=program)
     learned = {outcome.fix.code: outcome.judged.learned for outcome in proof.outcomes}
     assert {name: one and one.verdict for name, one in learned.items()} == dict.fromkeys(
         OF_TWO_COMPILED, "same"

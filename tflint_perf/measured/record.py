@@ -191,9 +191,10 @@ class Record:
     `step` is the median, or the mean where some steps do much that others don't, and `median_step` the median in any case;
     `mean_step` is what all steps after the warm-up took by step: more, where some are traced or wait.
     `observer` is how many times as long a step takes with the observer in it as without, timing and details apart.
-    `detail` is the same of the few steps in which all was looked at, which `step` leaves out. `parts` sum to `step`;
-    `parts_sum` is what they summed to, in `step`s, when the observer's own time had been taken off. `looked_at` is how many
-    steps were looked at for what; records of old do not say.
+    `detail` is the same of the few steps in which all was looked at, beside others that do as much. `parts` sum to `step`;
+    `parts_sum` is what those of the few steps sum to, when the observer's own time has been taken off, of what others that do as
+    much take; `looked_sum` is what they sum to in `step`s, which may do more or less. `looked_at` is how many steps were looked at
+    for what; records of old do not say.
     """
 
     program: tuple[str, ...]
@@ -211,6 +212,7 @@ class Record:
     median_step: float | None = None
     parts: Mapping[Part, float] = field(default_factory=dict)
     parts_sum: float | None = None
+    looked_sum: float | None = None
     observer: Interval | None = None
     detail: float | None = None
     lines: tuple[Line, ...] = ()

@@ -2,14 +2,17 @@
 
 A step is an update of weights, or one round of several that take turns. What shows an update, best first: an optimizer that
 applies gradients (eagerly, or in a compiled function: then each call of it), a session that runs such an op, a gradient that is taken
-without an optimizer. Each place that updates, with its optimizer, is a *source*; a step is over when every source that is still
-active has updated since the last one was.
+without an optimizer. Each place that updates, with its optimizer, is a *source*. A round begins where the source that was seen first
+updates, as a program begins with the first update of a round, and is over once every source that is still active has updated. Whatever
+shows later of what a round is, the rounds so far are counted again: so the same one is the hundredth, however many of its updates are
+compiled together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from time import perf_counter
 from types import FrameType
 
@@ -23,10 +26,16 @@ _PATIENCE = 12
 _ALWAYS, _LATER = 24, 16
 # More optimizers at one row are taken for one that is made again and again.
 _MOST_AT_A_ROW = 6
-# With more calls for each update, a library's loop has one round, and it is the user's around it that steps.
-_ALONE = 0.6
+# More steps than so many are no parts of one: what updates from then on does so once in a while.
+FEW = 30
+# So many updates are kept, to be counted again.
+_MOST_KEPT = 1000
 # A frame of a library with a training loop of its own: what lies further out does not loop over steps.
 _OWN_LOOPS = frozenset({"fit", "fit_generator", "evaluate", "predict"})
+
+
+# A place that updates, and what tells one optimizer there from another.
+Key = tuple[Row, Hashable]
 
 
 @dataclass
@@ -53,20 +62,23 @@ class Clock:
     """Counts updates, and says when a step is over.
 
     `on_step` is called with the updates that were made since the last, `on_change` when what a step is has changed: another
-    source is known, or one is done.
+    source is known, or one is done. It is given the steps so far as they are counted now, each by when it ended and its updates;
+    None where they are not counted again, since there are too many, or another kind of source has taken over.
     """
 
     places: Places
     on_step: Callable[[int], None]
-    on_change: Callable[[], None] = lambda: None
+    on_change: Callable[[Sequence[tuple[float, int]] | None], None] = lambda steps: None
     kind: str | None = None
-    sources: dict[tuple[Row, Hashable], Source] = field(default_factory=dict)
+    sources: dict[Key, Source] = field(default_factory=dict)
     updates: int = 0
     # How often a library's own loop was begun.
     library_call: int = 0
-    _since: set[Hashable] = field(default_factory=set)
-    _pending: int = 0
+    _round: Round = field(default_factory=lambda: Round())
+    _steps: int = 0
     _by_many: set[Row] = field(default_factory=set)
+    # All updates so far, and when they were made; None once there are too many.
+    _kept: list[tuple[Key, float, int]] | None = field(default_factory=list)
 
     def mark(self, kind: str, who: Hashable, frame: FrameType | None, updates: int = 1) -> None:
         """Weights were updated, `frame` being where: `who` tells one optimizer from the other at the same place."""
@@ -74,29 +86,15 @@ class Clock:
             if self.kind is not None and KINDS.index(kind) < KINDS.index(self.kind):
                 return
             if self.kind is not None:
-                self.on_change()
+                self.on_change(None)
             self.kind = kind
             self.sources.clear()
-            self._since.clear()
-        inner = self.places.innermost(frame)
-        row = self.places.row(inner) if inner is not None else ("?", 0)
-        if row in self._by_many:
-            who = None
-        key = (row, who)
-        source = self.sources.get(key)
-        if source is None:
-            if sum(known == row for known, _ in self.sources) >= _MOST_AT_A_ROW:
-                # An optimizer that is made anew for each update: they are all one.
-                self._by_many.add(row)
-                for old in [old for old in self.sources if old[0] == row]:
-                    del self.sources[old]
-                    self._since.discard(old)
-                key = (row, None)
-            source = self.sources[key] = Source(kind, row)
-            if len(self.sources) > 1:
-                self.on_change()
+            self._round, self._kept, self._steps = Round(), [], 0
+        key = self._key(who, frame)
+        if key not in self.sources:
+            key = self._know(key)
+        source = self.sources[key]
         self.updates += updates
-        self._pending += updates
         source.count += 1
         source.last = self.updates
         if source.last_call != self.library_call:
@@ -104,24 +102,75 @@ class Clock:
             source.calls += 1
         if source.count <= _ALWAYS or source.count % _LATER == 0:
             self._look_around(source, frame)
-        self._since.add(key)
         self._retire()
-        if self._is_round():
-            pending, self._pending = self._pending, 0
-            self._since.clear()
-            self.on_step(pending)
+        self._keep(key, updates)
+        if self._round.saw(key, updates, self._in_turn()):
+            self._steps += 1
+            self.on_step(self._round.end())
 
-    def _is_round(self) -> bool:
-        return all(
-            key in self._since or source.retired or source.count == 0 for key, source in self.sources.items()
-        )
+    def begins_round(self, kind: str, who: Hashable, frame: FrameType | None) -> bool:
+        """Whether what updates next begins a round: all that went before it is over."""
+        return kind == self.kind and self._round.is_over and self._in_turn()[:1] == [self._key(who, frame)]
+
+    def _key(self, who: Hashable, frame: FrameType | None) -> Key:
+        inner = self.places.innermost(frame)
+        return self._merged((self.places.row(inner) if inner is not None else ("?", 0), who))
+
+    def _know(self, key: Key) -> Key:
+        """Keep a source that was not seen before: what was taken for a few steps were parts of one, then. Gives its key."""
+        row, _ = key
+        if sum(known == row for known, _ in self.sources) >= _MOST_AT_A_ROW:
+            # An optimizer that is made anew for each update: they are all one.
+            self._by_many.add(row)
+            for old in [old for old in self.sources if old[0] == row]:
+                del self.sources[old]
+            key = (row, None)
+        self.sources[key] = Source(self.kind or "", row)
+        if 0 < self._steps <= FEW:
+            self._count_again()
+        return key
+
+    def _in_turn(self) -> list[Key]:
+        """The sources that a round waits for, in the order in which they were first seen."""
+        return [key for key, source in self.sources.items() if not source.retired]
 
     def _retire(self) -> None:
         active = [source for source in self.sources.values() if not source.retired]
         for source in active:
             if self.updates - source.last > _PATIENCE * len(active):
                 source.retired = True  # for good: what comes back once in a while would make one step of many
-                self.on_change()
+                self._count_again()
+
+    def _keep(self, key: Key, updates: int) -> None:
+        if self._kept is not None:
+            self._kept.append((key, now(), updates))
+            if len(self._kept) > _MOST_KEPT:
+                self._kept = None
+
+    def _count_again(self) -> None:
+        """Count the rounds so far by what is known now of their sources; one that is done is waited for where it was alone."""
+        if self._kept is None:
+            self.on_change(None)
+            return
+        kept = [(self._merged(key), at, updates) for key, at, updates in self._kept]
+        last = {key: number for number, (key, _, _) in enumerate(kept)}
+        done = sorted(last[key] + 1 for key, source in self.sources.items() if source.retired)
+        active = self._in_turn()
+        steps: list[tuple[float, int]] = []
+        self._round = Round()
+        for start, end in pairwise([0, *done, len(kept)]):
+            here = {key for key, _, _ in kept[start:end]}
+            alone = [key for key in self.sources if key in here]
+            waits_for = active if end == len(kept) else [key for key in active if key in here] or alone
+            for key, at, updates in kept[start:end]:
+                if self._round.saw(key, updates, waits_for):
+                    steps.append((at, self._round.end()))
+        self._steps = len(steps)
+        self.on_change(steps)
+
+    def _merged(self, key: Key) -> Key:
+        row, who = key
+        return row, None if row in self._by_many else who
 
     def _look_around(self, source: Source, frame: FrameType | None) -> None:
         around: list[tuple[str, int, tuple[int, ...]]] = []
@@ -153,7 +202,8 @@ class Clock:
         active = self.active()
         if not active or not active[0].around:
             return None
-        if all(source.inside and source.calls <= _ALONE * source.count for source in active):
+        # Where each call of a library's loop makes one update, it is the user's loop around the calls that steps.
+        if all(source.inside and source.calls < source.count for source in active):
             name, row, _ = active[0].around[-1]
             return name, row
         common = _common([_chain(source, alone=self._is_alone(source)) for source in active])
@@ -167,6 +217,31 @@ class Clock:
     def _is_alone(self, source: Source) -> bool:
         """Whether no other optimizer updates at the same place: then the innermost loop is not one over optimizers."""
         return sum(other.update == source.update for other in self.active()) == 1
+
+
+@dataclass
+class Round:
+    """The updates since the last step was over."""
+
+    is_over: bool = True
+    _since: set[Key] = field(default_factory=set)
+    _updates: int = 0
+
+    def saw(self, key: Key, updates: int, waits_for: Sequence[Key]) -> bool:
+        """An update by one of the sources that the round waits for: whether that makes it a whole one."""
+        self._updates += updates
+        if self.is_over and waits_for and key != waits_for[0]:
+            return False  # of the round that is over, which has more of these than of others
+        self.is_over = False
+        self._since.add(key)
+        return self._since.issuperset(waits_for)
+
+    def end(self) -> int:
+        """The round is over; gives its updates."""
+        updates, self._updates = self._updates, 0
+        self._since.clear()
+        self.is_over = True
+        return updates
 
 
 def _common(chains: Sequence[Sequence[Row]]) -> list[Row]:

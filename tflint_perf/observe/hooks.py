@@ -10,10 +10,10 @@ import functools
 import gc
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from threading import local
 from time import perf_counter
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -95,7 +95,7 @@ class Hooks:
                 if inside.function or not in_graph.is_eager():
                     return original(function, *args, **keywords)
                 if learned is not None and any(known.get(function, ())):
-                    self._before_update()
+                    self._before_update(_kind_of(known[function][0] > 0), _who(function), sys._getframe(1))
                 inside.function += 1
                 in_graph.clear()
                 before = watcher.trace_count
@@ -115,12 +115,12 @@ class Hooks:
             return call
 
         if learned is not None:
-            learned.hook_random(in_graph)
+            learned.hook_random(in_graph, watcher.places)
         replace(module.Function, "__call__", made)
         replace(module.Function, "__init__", self._counting("Function"))
 
-    def _before_update(self) -> None:
-        if self._learned is not None and self._watcher.is_in_last_step():
+    def _before_update(self, kind: str, who: Hashable, frame: FrameType) -> None:
+        if self._learned is not None and self._watcher.begins_last_step(kind, who, frame):
             began = perf_counter()
             self._learned.before_update()
             self._watcher.leave_out(perf_counter() - began)
@@ -136,8 +136,7 @@ class Hooks:
             updates = max(self._in_graph.updates_since(self._optimizers), 1)
         if self._learned is not None:
             self._learned.saw_result(watcher.count, result)
-        name = getattr(function, "__name__", None) or "function"
-        watcher.mark("optimizer" if applies else "gradient", ("function", name), frame, updates)
+        watcher.mark(_kind_of(applies), _who(function), frame, updates)
 
     def _applying(self, cls: str, name: str) -> Callable[[ModuleType], None]:
         watcher, inside, in_graph = self._watcher, self._inside, self._in_graph
@@ -148,7 +147,7 @@ class Hooks:
                     return original(optimizer, *args, **keywords)
                 self._optimizers.add(optimizer)
                 if in_graph.is_eager() and not inside.function:
-                    self._before_update()
+                    self._before_update("optimizer", id(optimizer), sys._getframe(1))
                 inside.apply += 1
                 try:
                     result = original(optimizer, *args, **keywords)
@@ -179,7 +178,7 @@ class Hooks:
         def made(original: Callable[..., Any]) -> Callable[..., Any]:
             def gradient(tape: Any, /, target: Any, *args: Any, **keywords: Any) -> Any:
                 if in_graph.is_eager() and not inside.function:
-                    self._before_update()
+                    self._before_update("gradient", "tape", sys._getframe(1))
                 result = original(tape, target, *args, **keywords)
                 if not in_graph.is_eager():
                     in_graph.saw("gradient")
@@ -206,7 +205,7 @@ class Hooks:
                     watcher.ledger.enter("device") if watcher.ledger.on and watcher.is_watched() else None
                 )
                 if trains:
-                    self._before_update()
+                    self._before_update("session", "session", sys._getframe(1))
                 began = perf_counter()
                 try:
                     result = original(session, fetches, feed_dict, *args, **keywords)
@@ -319,6 +318,15 @@ class Hooks:
             replace(owner, "__init__", self._counting("Layer"))
 
         return hook
+
+
+def _kind_of(applies: bool) -> str:
+    """What a compiled function shows that updates weights."""
+    return "optimizer" if applies else "gradient"
+
+
+def _who(function: Any) -> Hashable:
+    return "function", getattr(function, "__name__", None) or "function"
 
 
 class _InGraph:

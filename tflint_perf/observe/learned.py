@@ -10,11 +10,15 @@ from contextlib import suppress
 from itertools import islice
 from types import ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
+from zlib import crc32
+
+from tflint_perf.observe.user_code import Places
 
 _MOST_LOSSES = 8000
 # What a step gives is looked at so far for a loss.
 _MOST_IN_A_STEP = 8
-_STREAMS = 1_000_003
+_SEEDS = 2**31 - 1
 
 
 class Learned:
@@ -29,8 +33,9 @@ class Learned:
         self._losses: list[tuple[int, Any]] = []
         self._session: Any = None
         self._nudged: set[int] = set()
-        self._draws: dict[Any, int] = {}
-        self._graph: Any = None
+        # How often a statement has drawn: in this step, and in each graph that was made.
+        self._draws: dict[str, int] = {}
+        self._graphs: WeakKeyDictionary[Any, dict[str, int]] = WeakKeyDictionary()
         # What is trained, as it was before the last update: the one that shows that a step has begun.
         self._before: dict[int, Any] = {}
 
@@ -42,15 +47,17 @@ class Learned:
     def hook_numpy(self, module: ModuleType) -> None:
         module.random.seed(self._seed)
 
-    def hook_random(self, in_graph: Any) -> None:
+    def hook_random(self, in_graph: Any, places: Places) -> None:
         """Let the same draw of a step give the same numbers, whether it is run eagerly or in a graph.
 
-        An op's generator is told by its seeds: each draw of a step, told by how many of the step's or graph's draws came
-        before it, gets seeds of its own, and keeps them.
+        An op's generator is told by its seeds: each draw of a step, told by the statement of the user's that it is in and by how
+        often that has drawn in the step or graph, gets seeds of its own, and keeps them. So it does not count which of the
+        functions that draw are compiled, nor whether a statement is moved into one.
         """
         module = sys.modules.get("tensorflow.python.framework.random_seed")
         ops = sys.modules.get("tensorflow.python.framework.ops")
-        if module is None or ops is None:
+        stacks = sys.modules.get("tensorflow.python.util.tf_stack")
+        if module is None or ops is None or stacks is None:
             return
         original: Callable[..., Any] = vars(module)["get_seed"]
 
@@ -60,13 +67,19 @@ class Learned:
             graph = None if in_graph.is_eager() else ops.get_default_graph()
             if graph is not None and type(graph).__name__ != "FuncGraph":
                 return original(op_seed)
-            if graph is not self._graph:
-                self._graph = graph
-                if graph is not None:
-                    self._draws.clear()
-            number = self._draws.get(None, 0)
-            self._draws[None] = number + 1
-            return self._seed + 1, (number + 1) * _STREAMS % (2**31 - 1)
+            if graph is None:
+                draws = self._draws
+                user = places.innermost(sys._getframe(1))
+                at = (user.f_code.co_filename, user.f_lineno) if user is not None else None
+            else:
+                draws = self._graphs.setdefault(_outermost(graph), {})
+                # As the user wrote it: what is traced is code that AutoGraph has made of it.
+                stack = [(frame.filename, frame.lineno) for frame in stacks.extract_stack()]
+                at = next((place for place in reversed(stack) if places.name_of(place[0]) is not None), None)
+            statement = places.statement(*at) if at is not None else ""
+            number = draws.get(statement, 0)
+            draws[statement] = number + 1
+            return self._seed + 1, crc32(f"{number} {statement}".encode()) % _SEEDS
 
         vars(module)["get_seed"] = get_seed
         for name in list(sys.modules):
@@ -89,11 +102,7 @@ class Learned:
                     self._move(variable)
 
     def before_update(self) -> None:
-        """Before each update of the last step, and before the one that shows that this is over.
-
-        That is one network's where a step updates several, and all of them where they are updated in one compiled function:
-        only what there was before it is the same in both.
-        """
+        """Before the first update of the last step: what whole steps have trained, however many of its updates are compiled together."""
         self._before = {key: self._value(variable) for key, variable in self._all.items()}
 
     @property
@@ -184,3 +193,10 @@ class Learned:
             else:
                 with tensorflow.init_scope():
                     variable.assign(moved)
+
+
+def _outermost(graph: Any) -> Any:
+    """The graph of the function that is traced, of one of a loop or a condition in it."""
+    while type(getattr(graph, "outer_graph", None)).__name__ == "FuncGraph":
+        graph = graph.outer_graph
+    return graph

@@ -181,6 +181,7 @@ class Observation:
             "modes": MODES,
             "first_step": watcher.first_step,
             "steps": watcher.steps,
+            "work": watcher.work,
             "memory": watcher.memory,
             "samples": watcher.samples,
             "holders": watcher.holders,

@@ -97,6 +97,7 @@ class Timers:
         watcher, ledger, row_of = self._watcher, self._watcher.ledger, self._row
 
         def start(*args: Any, **keywords: Any) -> Any:
+            watcher.started += 1
             if not ledger.on or not watcher.is_watched():
                 return original(*args, **keywords)
             name = _name_of(args[position])

@@ -7,6 +7,7 @@ import linecache
 import os
 import sys
 import sysconfig
+from collections import Counter
 from collections.abc import Iterator
 from types import CodeType, FrameType
 
@@ -39,6 +40,8 @@ class Places:
         self._observer = os.path.dirname(os.path.realpath(__file__)) + os.sep
         self._known: dict[str, object] = {}
         self._loops: dict[str, list[tuple[int, int, int]]] = {}
+        self._statements: dict[str, list[tuple[int, int, str]]] = {}
+        self._said: dict[Row, str] = {}
 
     def name_of(self, filename: str) -> str | None:
         """The file's name relative to the root, with slashes; None if it is none of the user's."""
@@ -96,6 +99,20 @@ class Places:
         ]
         return [loop for loop, _ in sorted(around, key=lambda found: -found[1])]
 
+    def statement(self, filename: str, row: int) -> str:
+        """What the innermost statement around a row says, wherever it stands; several that say the same are numbered."""
+        said = self._said.get((filename, row))
+        if said is None:
+            if filename not in self._statements:
+                self._statements[filename] = _statements_in("".join(linecache.getlines(filename)))
+            around = [
+                (last - first, said)
+                for first, last, said in self._statements[filename]
+                if first <= row <= last
+            ]
+            said = self._said[filename, row] = min(around, default=(0, ""))[1]
+        return said
+
     def first_loop_in(self, code: CodeType) -> Row | None:
         """The outermost loop that a function of the user's has first; None if it has none."""
         name = self.name_of(code.co_filename)
@@ -128,3 +145,21 @@ def _loops_in(source: str) -> list[tuple[int, int, int]]:
         for node in ast.walk(tree)
         if isinstance(node, (ast.For, ast.While, ast.AsyncFor))
     ]
+
+
+def _statements_in(source: str) -> list[tuple[int, int, str]]:
+    """Of each statement, its first and last row, and what it says: of one that has others inside, only up to these."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return []
+    rows = source.splitlines()
+    seen: Counter[str] = Counter()
+    found = []
+    for node in sorted(
+        (one for one in ast.walk(tree) if isinstance(one, ast.stmt)), key=lambda one: one.lineno
+    ):
+        said = rows[node.lineno - 1].strip() if hasattr(node, "body") else ast.unparse(node)
+        found.append((node.lineno, node.end_lineno or node.lineno, f"{said} {seen[said]}"))
+        seen[said] += 1
+    return found

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from time import perf_counter
 from types import FrameType
 from typing import Any
 
 from tflint_perf.observe import samples
-from tflint_perf.observe.clock import Clock
+from tflint_perf.observe.clock import FEW, Clock
 from tflint_perf.observe.ledger import Ledger
 from tflint_perf.observe.profile import Profile
 from tflint_perf.observe.sampler import Sampler
@@ -37,8 +37,6 @@ UNEVEN = 1.5
 _CLOSE_SHARE = 0.1
 _SAMPLES = 8
 _STOPS = 5
-# So many steps are forgotten where it turns out that they are parts of others.
-_FEW = 30
 
 
 class Stop(SystemExit):
@@ -69,6 +67,9 @@ class Watcher:
         self.forked = False
         self.mode = FIRST
         self.steps: list[tuple[float, float, int, int]] = []
+        # Of each step, how many ops and functions were started while timers were in place; and so far in this one.
+        self.work: list[int] = []
+        self.started = 0
         self.samples: list[tuple[int, int, int, int, int, int]] = []
         self.memory: list[tuple[int, int]] = []
         # The loop in a compiled function whose rounds are the updates.
@@ -94,15 +95,23 @@ class Watcher:
         self._last_tensors: set[int] = set()
         self._first_tensors: set[int] = set()
         self._next_sample = 2
+        self._is_counted_again = False
+        # Steps that were counted by what another kind of source showed.
+        self._of_others = 0
 
     @property
     def count(self) -> int:
         """Steps so far."""
         return len(self.steps)
 
-    def is_in_last_step(self) -> bool:
-        """Whether the next step ends what is asked for."""
-        return self._most is not None and self.count >= max(1, self._most - 1) and self.is_watched()
+    def begins_last_step(self, kind: str, who: Hashable, frame: FrameType | None) -> bool:
+        """Whether the update that comes now is the first of the step that ends what is asked for."""
+        return (
+            self._most is not None
+            and self.count >= max(1, self._most - 1)
+            and self.is_watched()
+            and self.clock.begins_round(kind, who, frame)
+        )
 
     def leave_out(self, seconds: float) -> None:
         """What took so long is none of the step's time."""
@@ -142,6 +151,7 @@ class Watcher:
         ended = perf_counter()
         mode = self.mode
         self.steps.append((ended - self.began, ended - self._started, mode, updates))
+        self.work.append(self.started)
         self._spent[mode] += ended - self._started
         if self.first_step is None:
             self.first_step = ended - self.began
@@ -150,17 +160,42 @@ class Watcher:
         for act in self.after_step:
             act(self.count)
         sampled = self._sample(ended)
-        if self._is_enough(ended):
+        # The last step is looked at as it begins, which one that was counted later was not.
+        if not self._is_counted_again and self._is_enough(ended):
             self._stop()
+        self._is_counted_again = False
         # What takes long between two steps lets the input get ahead.
         self._enter(DISTURBED if sampled else self._next_mode())
+        self.started = 0
         self._started = perf_counter()
 
-    def _begin_again(self) -> None:
-        """Forget the steps so far, if they are few: what a step is was not known yet."""
-        if self.count > _FEW:
+    def _begin_again(self, steps: Sequence[tuple[float, int]] | None) -> None:
+        """What a step is was not known yet: forget the steps so far, if they are few.
+
+        Where runs are compared, all count, also those that are counted as something else now.
+        """
+        few = self.count <= FEW
+        if steps is None:
+            self._of_others = 0 if few else self.count
+            if few:
+                self.steps.clear()
+                self.work.clear()
+        elif self._details:
+            if few:
+                self.steps.clear()
+                self.work.clear()
+                self._began_with(steps)
+        else:
+            del self.steps[self._of_others :], self.work[self._of_others :]
+            self.work += [0] * len(steps)
+            ended = self.steps[-1][0] if self.steps else 0.0
+            for at, updates in steps:
+                self.steps.append((at - self.began, at - self.began - ended, WARM_UP, updates))
+                ended = at - self.began
+            self._began_with(steps)
+            self._is_counted_again = True
+        if not few:
             return
-        self.steps.clear()
         self.samples.clear()
         self.memory.clear()
         self.ever.clear()
@@ -175,6 +210,11 @@ class Watcher:
         if self.mode == PROFILED:
             self.profile.stop()
         self.mode = WARM_UP
+
+    def _began_with(self, steps: Sequence[tuple[float, int]]) -> None:
+        if not self._of_others:
+            self.first_step = steps[0][0] - self.began if steps else None
+            self._first_ended = steps[0][0] if steps else 0.0
 
     def _is_enough(self, now: float) -> bool:
         if self._most is not None and self.count >= self._most:

@@ -6,6 +6,7 @@ import datetime
 import linecache
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import fmean, median
@@ -38,21 +39,50 @@ _LEAST_STEPS = 5
 _STEADY = 5
 # A line that holds less of a step is left out, unless something is known to happen there.
 _LEAST_SHARE = 0.001
+_Typical = Callable[[Sequence[float]], float]
 _PLAIN, _TIMED, _CLOSE = "plain", "timed", "close"
+# How far the work of steps that do the same may be apart; of steps that are compared for want of such.
+_SAME_WORK, _LIKE_WORK = 1.1, 1.5
+_LEAST_LIKE = 3
+# A step that is looked at closely is compared with so many of those next to it: what slows a machine lasts.
+_NEXT_TO_IT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step that was seen: `work` is how many ops and functions it started, 0 where that was not counted."""
+
+    number: int
+    ended: float
+    seconds: float
+    mode: str
+    work: int
+
+    def is_like(self, other: Step, times: float) -> bool:
+        """Whether one does at most so many times what the other does."""
+        less, more = sorted((self.work, other.work))
+        return more <= times * less or more == less
+
+
+def steps_of(seen: Mapping[str, Any]) -> list[Step]:
+    """The steps of a run, in the order in which they were made."""
+    work = seen.get("work") or [0] * len(seen["steps"])
+    return [
+        Step(number, ended, seconds, seen["modes"][mode], started)
+        for number, ((ended, seconds, mode, _), started) in enumerate(zip(seen["steps"], work, strict=True))
+    ]
 
 
 def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Record:
     """The record of a run, from the observer's document. Findings are left to `settle`."""
-    modes: Sequence[str] = seen["modes"]
-    steps = [(ended, seconds, modes[mode], updates) for ended, seconds, mode, updates in seen["steps"]]
-    times = {
-        mode: [seconds for _, seconds, other, _ in steps if other == mode]
-        for mode in (_PLAIN, _TIMED, _CLOSE)
-    }
-    usual = times[_PLAIN] or times[_TIMED] or [seconds for _, seconds, _, _ in steps[1:]]
-    uneven = _are_uneven(usual)
-    step = _typical(usual, fmean if uneven else median) if usual else None
-    parts = parts_of(seen, step.value, uneven=uneven) if step and seen["close"]["steps"] else {}
+    steps = steps_of(seen)
+    times = {mode: [step.seconds for step in steps if step.mode == mode] for mode in (_PLAIN, _TIMED, _CLOSE)}
+    usual = times[_PLAIN] or times[_TIMED] or [step.seconds for step in steps[1:]]
+    uneven = _are_uneven(steps)
+    of: _Typical = fmean if uneven else median
+    step = _typical([one.seconds for one in _all_alike(steps)] if uneven else usual, of) if usual else None
+    looks = _Close(seen, steps, step.value, uneven=uneven) if step and seen["close"]["steps"] else None
+    parts = parts_of(seen, looks.expected, looks.weights) if looks else {}
     whole = sum(parts.values())
     return Record(
         program=tuple(program),
@@ -67,15 +97,14 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
         first_step=seen["first_step"],
         step=step,
         median_step=median(usual) if usual else None,
-        mean_step=_mean([seconds for _, seconds, mode, _ in steps if mode in (_PLAIN, _TIMED)] or usual),
+        mean_step=_mean([one.seconds for one in steps if one.mode in (_PLAIN, _TIMED)] or usual),
         parts={part: seconds / whole * step.value for part, seconds in parts.items()}
         if step and whole
         else {},
-        parts_sum=whole / step.value if step and whole else None,
+        parts_sum=looks.sum_of_parts() if looks and whole else None,
+        looked_sum=looks.sum_in_steps() if looks and whole else None,
         observer=_observer(seen, steps, step.value if step else 0.0),
-        detail=(fmean if uneven else median)(times[_CLOSE]) / step.value
-        if times[_CLOSE] and step and step.value
-        else None,
+        detail=looks.times_as_long() if looks and whole else None,
         lines=_lines(seen, root, step.value if step else 0.0),
         traces=_traces(seen),
         growth=_growth(seen, steps),
@@ -89,7 +118,7 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
     )
 
 
-def _typical(times: Sequence[float], of: Callable[[Sequence[float]], float]) -> Interval:
+def _typical(times: Sequence[float], of: _Typical) -> Interval:
     """The median or mean step, with an interval over blocks of steps: steps next to each other are much alike."""
     size = max(1, len(times) // _BLOCKS)
     blocks = [of(times[start : start + size]) for start in range(0, len(times) - size + 1, size)]
@@ -97,27 +126,31 @@ def _typical(times: Sequence[float], of: Callable[[Sequence[float]], float]) -> 
     return Interval(value, min(found.low, value), max(found.high, value))
 
 
-def _are_uneven(times: Sequence[float]) -> bool:
+def _are_uneven(steps: Sequence[Step]) -> bool:
     """Whether the mean step says more than the median: some steps do much that others don't, as where a whole episode is played
-    between two of them. A few may be longer for what else the machine does."""
-    most = sorted(times)[: len(times) - max(1, len(times) // 50)]
-    return bool(most) and fmean(most) > UNEVEN * median(times)
+    between two of them. A few of those that do as much as most may be longer for what else the machine does."""
+    alike = _all_alike(steps)
+    if not alike:
+        return False
+    most = _LIKE_WORK * median(one.work for one in alike)
+    long = [one.seconds for one in alike if one.work > most]
+    usual = sorted(one.seconds for one in alike if one.work <= most and one.mode != _CLOSE)
+    usual = usual[: len(usual) - max(1, len(usual) // 50)]
+    return bool(usual) and fmean(long + usual) > UNEVEN * median(one.seconds for one in alike)
 
 
 def _mean(times: Sequence[float]) -> float | None:
     return sum(times) / len(times) if times else None
 
 
-def _observer(
-    seen: Mapping[str, Any], steps: Sequence[tuple[float, float, str, int]], step: float
-) -> Interval | None:
+def _observer(seen: Mapping[str, Any], steps: Sequence[Step], step: float) -> Interval | None:
     """How many times as long a timed step takes as a plain one, from neighbouring stretches of both.
 
     What timers take that have nothing to do is there in both, and is added.
     """
     blocks = [
-        (mode, median([seconds for _, seconds, _, _ in block]))
-        for mode, block in ((mode, list(group)) for mode, group in groupby(steps, lambda step: step[2]))
+        (mode, median([one.seconds for one in block]))
+        for mode, block in ((mode, list(group)) for mode, group in groupby(steps, lambda one: one.mode))
         if mode in (_PLAIN, _TIMED)
     ]
     ratios = [
@@ -134,15 +167,127 @@ def _observer(
     return Interval(found.value + idle, found.low + idle, found.high + idle)
 
 
-def parts_of(seen: Mapping[str, Any], step: float, *, uneven: bool = False) -> dict[Part, float]:
-    """Seconds by part of a step that takes `step` seconds, in the mean where steps are uneven."""
+def _all_alike(steps: Sequence[Step]) -> list[Step]:
+    """Where steps are uneven, all that were not disturbed: how many do much tells more than what timers add to a few."""
+    return [one for one in steps if one.mode in (_PLAIN, _TIMED, _CLOSE)] or list(steps[1:])
+
+
+class _Close:
+    """The steps that were looked at closely, and what they are held against: others that do as much.
+
+    Steps often differ in what they do, as where episodes are played between some of them, or become longer. Parts are those of
+    few steps: what they sum to is told of steps that do more or less.
+    """
+
+    def __init__(self, seen: Mapping[str, Any], steps: Sequence[Step], step: float, *, uneven: bool) -> None:
+        self._by_step: Sequence[Mapping[str, float]] = seen["close"]["by_step"]
+        self._seen, self._step, self._uneven, self._all = seen, step, uneven, _all_alike(steps)
+        self._steps = [one for one in steps if one.mode == _CLOSE]
+        self._others = [one for one in steps if one.mode in (_PLAIN, _TIMED)]
+        if len(self._steps) != len(self._by_step):  # nobody knows which they are
+            self._steps = [
+                Step(at, 0.0, sum(parts.values()), _CLOSE, 0) for at, parts in enumerate(self._by_step)
+            ]
+        held = [self._held_against(one) for one in self._steps]
+        self._is_held = [seconds is not None for seconds in held]
+        self._expected = [
+            self._by_itself(at) if seconds is None else seconds for at, seconds in enumerate(held)
+        ]
+        self.weights = self._shares() if uneven else self._middle()
+
+    def _held_against(self, step: Step) -> float | None:
+        """How long a step that does as much takes when nobody looks; None where there is none."""
+        if not self._others:
+            return self._step
+        like = [one for one in self._others if one.is_like(step, _SAME_WORK)]
+        if len(like) < _LEAST_LIKE:
+            like = [one for one in self._others if one.is_like(step, _LIKE_WORK)]
+        if not like:
+            return None
+        if _are_uneven(like):
+            return fmean(_usual(like))
+        nearest = sorted(like, key=lambda one: abs(one.number - step.number))
+        few = max(min(_NEXT_TO_IT, len(like) // 2), _LEAST_LIKE)
+        return median(one.seconds for one in nearest[:few])
+
+    def _by_itself(self, at: int) -> float:
+        """How long a step that is like no other takes without its timers, at the least that these take."""
+        share = _share_of_timers(self._seen, [float(other == at) for other in range(len(self._steps))])
+        timers: float = sum(entries for _, _, entries in self._seen["close"]["entries"]) * share
+        least: float = self._seen["close"]["timer"]
+        return max(self._steps[at].seconds - timers * least, 0.0)
+
+    def _shares(self) -> list[float]:
+        """How much each counts where steps are uneven: for all that do as much, by their time."""
+        weights = [0.0] * len(self._steps)
+        for one in self._all:
+            nearest = min(_apart(one, close) for close in self._steps)
+            like = [at for at, close in enumerate(self._steps) if _apart(one, close) == nearest]
+            whole = sum(self._steps[at].seconds for at in like) or 1.0
+            for at in like:
+                weights[at] += one.seconds / whole / len(self._all)
+        return weights
+
+    def _middle(self) -> list[float]:
+        """How much each counts where they are even: a busy machine makes some that are like no other."""
+        pairs = zip(self._by_step, self._expected, strict=True)
+        return _of_the_middle([sum(parts.values()) / (expected or 1.0) for parts, expected in pairs])
+
+    @property
+    def expected(self) -> float:
+        """How long they take when nobody looks."""
+        return sum(weight * seconds for weight, seconds in zip(self.weights, self._expected, strict=True))
+
+    def sum_of_parts(self) -> float:
+        """What their parts sum to, of what steps take that do as much when nobody looks."""
+        return sum(parts_of(self._seen, self.expected, self.weights).values()) / self.expected
+
+    def sum_in_steps(self) -> float:
+        """What the parts of all of them sum to, in steps: of the middle half by their time where steps are even."""
+        alike = [1 / len(self._steps)] * len(self._steps) if self._uneven else None
+        return sum(parts_of(self._seen, self._step, alike).values()) / self._step
+
+    def times_as_long(self) -> float | None:
+        """How many times as long as such ones those take that can be held against others."""
+        held = [at for at, is_held in enumerate(self._is_held) if is_held and self.weights[at]]
+        expected = sum(self.weights[at] * self._expected[at] for at in held)
+        return sum(self.weights[at] * self._steps[at].seconds for at in held) / expected if expected else None
+
+
+def _usual(steps: Sequence[Step]) -> list[float]:
+    """The times of those that nobody looked at, or of all where there are none."""
+    return [one.seconds for one in steps if one.mode == _PLAIN] or [one.seconds for one in steps]
+
+
+def _apart(one: Step, other: Step) -> float:
+    less, more = sorted((one.work, other.work))
+    return (more + 1) / (less + 1)
+
+
+def _of_the_middle(values: Sequence[float]) -> list[float]:
+    """A weight for each: those of the middle half count alike, and the others not at all."""
+    ordered = sorted(range(len(values)), key=lambda at: values[at])
+    cut = len(ordered) // 4
+    middle = ordered[cut : len(ordered) - cut] or ordered
+    return [1 / len(middle) if at in middle else 0.0 for at in range(len(values))]
+
+
+def parts_of(
+    seen: Mapping[str, Any], step: float, weights: Sequence[float] | None = None
+) -> dict[Part, float]:
+    """Seconds by part of a step that takes `step` seconds: of those looked at closely, as each is weighted."""
     close = seen["close"]
-    count = close["steps"]
-    a_step = defaultdict(float, _usual(close["by_step"], uneven=uneven))
-    timer = _timer(close, sum(a_step.values()) - step)
+    by_step: Sequence[Mapping[str, float]] = close["by_step"]
+    weights = weights or _of_the_middle([sum(parts.values()) for parts in by_step])
+    a_step: dict[str, float] = defaultdict(float)
+    for weight, found in zip(weights, by_step, strict=True):
+        for name, seconds in found.items():
+            a_step[name] += weight * seconds
+    share = _share_of_timers(seen, weights)
+    timer = _timer(close, sum(a_step.values()) - step, share)
     for outer, inner, entries in close["entries"]:
-        a_step[inner] -= timer * _INSIDE * entries / count
-        a_step[outer] -= timer * (1 - _INSIDE) * entries / count
+        a_step[inner] -= timer * _INSIDE * entries * share
+        a_step[outer] -= timer * (1 - _INSIDE) * entries * share
     a_step = defaultdict(float, {part: max(seconds, 0.0) for part, seconds in a_step.items()})
     parts: dict[Part, float] = dict.fromkeys(PARTS, 0.0)
     for part in ("input", "tracing", "copies", "conversions", "files", "gc", "device"):
@@ -159,24 +304,22 @@ def parts_of(seen: Mapping[str, Any], step: float, *, uneven: bool = False) -> d
     return parts
 
 
-def _timer(close: Mapping[str, Any], longer: float) -> float:
+def _share_of_timers(seen: Mapping[str, Any], weights: Sequence[float]) -> float:
+    """How many of all timers a step has: as many as it has of all that the steps started, where that was counted."""
+    work = [one.work for one in steps_of(seen) if one.mode == _CLOSE]
+    if len(work) != len(weights) or not sum(work):
+        return sum(weights) / len(weights)
+    return sum(weight * started for weight, started in zip(weights, work, strict=True)) / sum(work)
+
+
+def _timer(close: Mapping[str, Any], longer: float, share: float) -> float:
     """What a timer takes in this program, where a step that is looked at closely takes so much longer.
 
     The deeper the calls, the longer the way to the user's line: what it takes in a loop of its own is the least.
     """
-    timers: float = sum(entries for _, _, entries in close["entries"]) / close["steps"]
+    timers: float = sum(entries for _, _, entries in close["entries"]) * share
     least: float = close["timer"]
     return min(max(longer / timers, least), _DEEP * least) if timers else least
-
-
-def _usual(steps: Sequence[Mapping[str, float]], *, uneven: bool) -> dict[str, float]:
-    """The mean by part of the middle half of the steps: a busy machine makes some that are like no other. Of all, where steps
-    are uneven."""
-    ordered = sorted(steps, key=lambda parts: sum(parts.values()))
-    cut = 0 if uneven else len(ordered) // 4
-    middle = ordered[cut : len(ordered) - cut] or ordered
-    names = {name for parts in middle for name in parts}
-    return {name: sum(parts.get(name, 0.0) for parts in middle) / len(middle) for name in names}
 
 
 def _split_ops(parts: dict[Part, float], ops: float, profile: Mapping[str, Any]) -> None:
@@ -277,8 +420,8 @@ def _traces(seen: Mapping[str, Any]) -> tuple[Traced, ...]:
     return tuple(sorted(found, key=lambda trace: (-trace.in_steps, -trace.count, trace.function)))
 
 
-def _growth(seen: Mapping[str, Any], steps: Sequence[tuple[float, float, str, int]]) -> dict[str, Growth]:
-    times = [(float(at), seconds) for at, (_, seconds, mode, _) in enumerate(steps, 1) if mode == _PLAIN]
+def _growth(seen: Mapping[str, Any], steps: Sequence[Step]) -> dict[str, Growth]:
+    times = [(float(one.number + 1), one.seconds) for one in steps if one.mode == _PLAIN]
     found: dict[str, Growth] = {}
     if len(times) >= 4 * _LEAST_STEPS:
         ratio = growth(times)

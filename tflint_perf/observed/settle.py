@@ -394,7 +394,8 @@ def _as_unobserved(record: Record) -> Iterator[Line]:
     Events of a kind that is a part of the step together take no more than that part, which leaves out odd steps. What is
     rarer than steps is one of those, and stays as it is: a mean over all of them.
     """
-    scale = min(1 / record.parts_sum, 1.0) if record.parts_sum else 1.0
+    looked = record.looked_sum or record.parts_sum
+    scale = min(1 / looked, 1.0) if looked else 1.0
     scales: dict[str, float] = {}
     for kind, part in _PART_OF.items():
         taken = scale * sum(

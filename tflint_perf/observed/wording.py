@@ -125,10 +125,17 @@ def step_time(record: Record) -> str:
             else ""
         )
     first = f"; the first took {seconds(record.first_step)}" if record.first_step is not None else ""
-    usual = record.median_step
-    if usual is not None and usual < record.step.value:  # which is the mean then
-        return f"A step takes {between(record.step)} on average, and half of them less than {seconds(usual)}{first}."
+    if _is_mean(record):
+        usual = seconds(record.median_step or 0.0)
+        return f"A step takes {between(record.step)} on average, and half of them less than {usual}{first}."
     return f"A step takes {between(record.step)}{first}."
+
+
+def _is_mean(record: Record) -> bool:
+    """Whether a step is told as the mean of all that were not disturbed, as some do much that others don't."""
+    return (
+        record.step is not None and record.median_step is not None and record.median_step < record.step.value
+    )
 
 
 def summary(record: Record) -> Sequence[str]:
@@ -209,7 +216,8 @@ def observer(record: Record) -> str:
     interval = f" ({low} to {high})" if low != high else ""
     said = f"Observing made a step {value}×{interval} as long"
     if record.detail is not None:
-        said += f"; the few steps looked at in detail, left out above, took {ratio(record.detail)} as long"
+        left_out = "" if _is_mean(record) else ", left out above,"
+        said += f"; the few steps looked at in detail{left_out} took {ratio(record.detail)} as long"
     return f"{said}."
 
 

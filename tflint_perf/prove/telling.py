@@ -177,9 +177,8 @@ def notes(document: Document) -> Iterator[str]:
         for name, key in (("TensorFlow", "tensorflow"), ("Keras", "keras"), ("Python", "python"))
         if key in versions
     )
-    pairs = max((fix["pairs"] for fix in [*document["fixes"], *filter(None, [document["whole"]])]), default=0)
     to_the_end = " to its end" if document["to_the_end"] else ""
-    ran = f", {pairs} runs of each version in turn with the original" if pairs else ""
+    ran = "".join(f", {said}" for said in _runs(document))
     if document["steps"] is not None:
         yield f"{counted(document['steps'], 'step')}{to_the_end}{ran}. {document['device']}, {used}."
     few = _few_runs(document)
@@ -199,11 +198,27 @@ def notes(document: Document) -> Iterator[str]:
         yield "Nothing was written."
 
 
+def _runs(document: Document) -> Iterator[str]:
+    """How many runs all this rests on: of each fix, and of those that pay together where these are others."""
+    of_fixes = [fix["pairs"] for fix in document["fixes"] if fix["pairs"]]
+    of_whole = document["whole"]["pairs"] if document["whole"] is not None else 0
+    if of_fixes or of_whole:
+        fewer = ", fewer of those that were given up" if of_fixes and min(of_fixes) < max(of_fixes) else ""
+        runs = counted(max(of_fixes, default=of_whole), "run")
+        yield f"{runs} of each version in turn with the original{fewer}"
+    if of_fixes and of_whole and of_whole != max(of_fixes):
+        yield f"{counted(of_whole, 'run')} of those that pay together"
+
+
 def _few_runs(document: Document) -> tuple[int, float] | None:
-    """How many runs the least sure interval rests on, and how sure it is, where that is less than a verdict asks for."""
+    """How many runs the least sure interval rests on, and how sure it is, where that is less than a verdict asks for.
+
+    Of the versions that are judged by their time: others run no more once it is clear that they are not to be kept.
+    """
     if document["result"] == "stopped":  # each says after how many runs
         return None
-    judged = [fix for fix in [*document["fixes"], *filter(None, [document["whole"]])] if fix["times"]]
+    versions = [*document["fixes"], *filter(None, [document["whole"]])]
+    judged = [fix for fix in versions if fix["times"] and fix["status"] not in ("different", "breaks")]
     effects = [(fix["pairs"], Effect(**fix["times"]["stretch"]["effect"])) for fix in judged]
     return min(((runs, one.confidence or 0.0) for runs, one in effects if is_of_few(one)), default=None)
 
