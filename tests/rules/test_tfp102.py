@@ -26,6 +26,13 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "what is only made a tensor of": """
+        def simulate(angle):
+            for i in range(100):
+                angle = tf.constant(angle, tf.float32)
+                show(i)
+        simulate(0.5)
+        """,
     "a function that would be compiled, were eager mode not turned on for everything": """
         tf.config.run_functions_eagerly(True)
         @tf.function

@@ -25,6 +25,25 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "sampling that asks a model for numbers, and so is never compiled": """
+        class Diffusion(tf.keras.Model):
+            def sample(self, x):
+                for t in range(1000):
+                    x = tf.sin(x) + self.network.predict(x)
+                return x
+            def call(self, x):
+                return self.sample(x)
+        """,
+    "sampling that shows how far it is": """
+        from tqdm import tqdm
+        class Decoder(tf.keras.Model):
+            def sample(self, x):
+                for t in tqdm(range(1000)):
+                    x = tf.sin(x) + self.noise(x)
+                return x
+            def call(self, x):
+                return self.sample(x)
+        """,
     "a model that its program calls in eager mode alone": """
         class Net(tf.keras.Model):
             def __init__(self, steps):

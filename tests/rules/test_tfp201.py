@@ -34,6 +34,14 @@ TRAIN_STEP = """
             optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
 """
 SILENT = {
+    "one for each model that is exported": """
+        def export(net, path):
+            traced = tf.function(lambda x: net(x))
+            tf.saved_model.save(net, path, traced.get_concrete_function(tf.TensorSpec((None, 2))))
+        for x in dataset:
+            model.predict_on_batch(x)
+            export(make(x), name)
+        """,
     "one for each of several models": """
         class Board:
             def __init__(self, models):

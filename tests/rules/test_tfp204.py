@@ -32,6 +32,15 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "the variables and the optimizer of one trial of many": """
+        for trial in range(100):
+            weights = [tf.Variable(tensor) for tensor in initial()]
+            optimizer = tf.keras.optimizers.Adam(0.01)
+            for x in dataset:
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(forward(weights, x))
+                optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        """,
     "a layer of the file's own that has no weights, in a model's call": """
         class Squash(keras.layers.Layer):
             def call(self, inputs):

@@ -32,6 +32,16 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a value that is taken of what is no tensor, by a test made before": """
+        @tf.function
+        def drop(edges):
+            given_as_tensor = tf.is_tensor(edges)
+            kept = tf.gather(edges, [1, 0])
+            if not given_as_tensor:
+                kept = kept.numpy()
+            return kept
+        drop(tf.ones(3))
+        """,
     "prints of what other dicts hold": """
         class Trainer:
             def __init__(self):
@@ -364,6 +374,21 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a function that another one makes for a dataset": """
+        def parser(size):
+            def parse(x):
+                return x * np.random.uniform(0, size)  # <-
+            return parse
+        data = tf.data.Dataset.range(10).map(parser(3))
+        """,
+    "and that has a name there": """
+        def parser(size):
+            def parse(x):
+                return x * np.random.uniform(0, size)  # <-
+            return parse
+        parse_three = parser(3)
+        data = tf.data.Dataset.range(10).map(parse_three)
+        """,
     "prints of tensors that a dict holds": """
         class Trainer:
             def __init__(self):

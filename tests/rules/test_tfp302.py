@@ -537,6 +537,10 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a list of values unpacked into a format": (
+        "print('%d: %.3f %.3f' % (1, *loss.numpy()))",
+        "show it every 100 steps",
+    ),
     "a print of a tensor": ("print(loss)", "show it every 100 steps"),
     "a print of its value": ("print(loss.numpy())", "show it every 100 steps"),
     "float": ("print('loss', float(loss))", "show it"),

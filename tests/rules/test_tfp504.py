@@ -23,6 +23,11 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "files in their order, beside others that are interleaved": (
+        "files = tf.data.Dataset.list_files('*', shuffle=False)\n"
+        "if training:\n    data = files.interleave(tf.data.TFRecordDataset, num_parallel_calls=4)\n"
+        "else:\n    data = files.flat_map(tf.data.TFRecordDataset)"
+    ),
     "records of which a few are looked at": (
         "records = tf.data.TFRecordDataset(['a', 'b'])\nfor raw in records.take(2):\n    print(raw)"
     ),
