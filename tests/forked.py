@@ -20,12 +20,15 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
 import pytest
 
+import tflint_perf
+from tflint_perf.catalogue.registry import house_rules
 from tflint_perf.observe import patching
 from tflint_perf.observed import process as observed
 from tflint_perf.observed.request import Request
@@ -34,6 +37,12 @@ from tflint_perf.verify.process import environment
 
 _BOOT = "from tests import forked; forked.main()"
 _FRAMEWORKS = ("tensorflow", "keras")
+# What a run of a linter imports as it goes, beside the rules; the other commands are no linters.
+_ROOMS = ("abstract", "analysis", "catalogue", "config", "edit", "lint", "project", "report", "text")
+_LINTERS = (
+    "tflint_perf.commands", "tflint_perf.cli.run", "tflint_perf.server.service", "tflint_perf.flake8", "libcst",
+    "pygls.lsp.server", "flake8.main.cli", "flake8.plugins.pyflakes", "flake8.plugins.pycodestyle",
+)  # fmt: skip
 _ON_CPU = {"CUDA_VISIBLE_DEVICES": "-1"}
 _CAN_FORK = sys.platform == "linux"
 _MOMENT = 0.01
@@ -105,15 +114,23 @@ class Forks:
         if self._nursery is not None:
             self._nursery.close()
 
-    def run(self, *command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *command: str, folder: Path, variables: Mapping[str, str] = os.environ, stdin: str = ""
+    ) -> subprocess.CompletedProcess[str]:
         """What `python COMMAND…` gives in a folder: a file, or `-m` and a module, and arguments."""
         if self.nursery is None:
-            line, variables = [sys.executable, *command], {**os.environ, **_ON_CPU}
             return subprocess.run(
-                line, cwd=folder, env=variables, capture_output=True, text=True, check=False
-            )
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            code = self._start(command, folder, os.environ, (out, err)).wait()
+                [sys.executable, *command], cwd=folder, env={**variables, **_ON_CPU}, input=stdin,
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+        with (
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
+            given.write(stdin.encode())
+            given.seek(0)
+            code = self._start(command, folder, variables, (out, err), given).wait()
             printed = []
             for file in (out, err):
                 file.seek(0)
@@ -160,6 +177,17 @@ class Forks:
         with Path(os.devnull).open("rb") as nothing:
             streams = [stream.fileno() for stream in (given or nothing, *output)]
             return Process(self.nursery.fork(request, folder, streams))
+
+
+@cache
+def linters() -> Forks:
+    """What linters are forked of: this one, its server, and flake8 with it."""
+    package = Path(tflint_perf.__file__).parent
+    files = [file for room in _ROOMS for file in (package / room).rglob("*.py") if file.stem != "__init__"]
+    rooms = [".".join(file.relative_to(package.parent).with_suffix("").parts) for file in files]
+    made = Forks(*_LINTERS, *sorted(rooms), *dict.fromkeys(rule.__module__ for rule in house_rules()))
+    atexit.register(made.close)
+    return made
 
 
 def main() -> None:
