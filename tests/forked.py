@@ -36,7 +36,8 @@ from tflint_perf.verify import nursery
 from tflint_perf.verify.process import environment
 
 _BOOT = "from tests import forked; forked.main()"
-_FRAMEWORKS = ("tensorflow", "keras")
+# What the scripts of `verify` import, and what runs them.
+_FRAMEWORKS = ("tensorflow", "keras", "tflint_perf.verify.child")
 # What a run of a linter imports as it goes, beside the rules; the other commands are no linters.
 _ROOMS = ("abstract", "analysis", "catalogue", "config", "edit", "lint", "project", "report", "text")
 _LINTERS = (
