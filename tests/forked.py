@@ -76,6 +76,18 @@ class Process:
         return code
 
 
+class Talking(Process):
+    """A fork that is talked to, with as much of `subprocess.Popen` as is needed for that."""
+
+    def __init__(self, forked: nursery.Forked, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+        super().__init__(forked)
+        self.stdin, self.stdout = stdin, stdout
+
+    def kill(self) -> None:
+        """End it, and what it started."""
+        self._forked.kill()
+
+
 class Serving:
     """A fork that is talked to, with as much of `asyncio.subprocess.Process` as pygls needs."""
 
@@ -151,6 +163,13 @@ class Forks:
             patch.setattr(subprocess, "Popen", start)
             return observed.watch(request)
 
+    def talk(self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], **_: Any) -> Talking:
+        """Start what is talked to over standard input and output, as `subprocess.Popen` does."""
+        (theirs_in, ours_in), (ours_out, theirs_out) = os.pipe(), os.pipe()
+        with os.fdopen(theirs_in, "rb") as given, os.fdopen(theirs_out, "wb") as said:
+            forked = self._forked(command[1:], cwd, env, (said,), given)
+        return Talking(forked, os.fdopen(ours_in, "wb"), os.fdopen(ours_out, "rb"))
+
     async def serve(self, python: str, *command: str, cwd: Path, env: Mapping[str, str], **_: Any) -> Serving:
         """Start what is talked to over standard input and output, as `asyncio.create_subprocess_exec` does."""
         loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
@@ -173,11 +192,21 @@ class Forks:
         output: Sequence[IO[bytes]],
         given: IO[bytes] | None = None,
     ) -> Process:
+        return Process(self._forked(command, folder, variables, output, given))
+
+    def _forked(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        variables: Mapping[str, str],
+        output: Sequence[IO[bytes]],
+        given: IO[bytes] | None,
+    ) -> nursery.Forked:
         assert self.nursery is not None
         request = {"command": list(command), "variables": {**variables, **_ON_CPU}}
         with Path(os.devnull).open("rb") as nothing:
             streams = [stream.fileno() for stream in (given or nothing, *output)]
-            return Process(self.nursery.fork(request, folder, streams))
+            return self.nursery.fork(request, folder, streams)
 
 
 @cache
