@@ -23,6 +23,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cache
 from io import StringIO
+from itertools import islice
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -174,10 +175,11 @@ def samples(name: str) -> list[tuple[Any, ...]]:
             given, wanted = [each.numpy() for each in inputs()], max(wanted, 1)
         case _:
             given = [0.5, 1, "1", [1, 2], [[1, 2]]]
-    found = [args for value in given if _runs(function, args := (value,) * wanted)]
+    fitting = (args for value in given if _runs(function, args := (value,) * wanted))
+    found = list(islice(fitting, 2 if wanted else 1))
     if not found:
         raise UnansweredError("none of the sample inputs fits")
-    return found[:2] if wanted else found[:1]
+    return found
 
 
 def _runs(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
@@ -195,7 +197,10 @@ def stateful_ops(name: str, args: tuple[Any, ...]) -> set[str]:
     function = resolve(name)
     specs = [tf.TensorSpec(arg.shape, arg.dtype) for arg in args]
     try:
-        graph = tf.function(lambda *given: function(*given)).get_concrete_function(*specs).graph
+        # A function of a library is no code for AutoGraph.
+        graph = (
+            tf.function(lambda *given: function(*given), autograph=False).get_concrete_function(*specs).graph
+        )
     except Exception as error:
         raise UnansweredError("it cannot be traced with open values") from error
     inner = graph.as_graph_def().library.function

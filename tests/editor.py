@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 from pygls.protocol import default_converter
 
-from tests.forked import Forks
+from tests.forked import linters
 
 SECONDS = 300
 WHOLE = types.Range(types.Position(0, 0), types.Position(10_000, 0))
@@ -228,16 +226,6 @@ class Editor(LanguageClient):
             self._news.set()
 
 
-@cache
-def servers() -> Forks:
-    """What servers are forked of."""
-    made = Forks(
-        "tflint_perf.commands", "tflint_perf.server.service", "tflint_perf.lint.fix", "pygls.lsp.server"
-    )
-    atexit.register(made.close)
-    return made
-
-
 def _converter() -> Converter:
     """The library's own, which can't read what a server says of the notebooks that it wants to see."""
     converter = default_converter()
@@ -269,7 +257,7 @@ async def editor(
     command = [sys.executable, "-m", "tflint_perf", "server", *arguments]
     with pytest.MonkeyPatch.context() as patch:
         if forked and sys.platform == "linux":
-            patch.setattr(asyncio, "create_subprocess_exec", servers().serve)
+            patch.setattr(asyncio, "create_subprocess_exec", linters().serve)
         await client.start_io(*command, cwd=folder, env=variables)
     try:
         params = types.InitializeParams(

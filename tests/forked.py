@@ -7,6 +7,7 @@ kind of program one or more besides is run by a Python that is started for it.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import ctypes
 import gc
 import json
@@ -16,14 +17,18 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 import pytest
 
+import tflint_perf
+from tflint_perf.catalogue.registry import house_rules
 from tflint_perf.observe import patching
 from tflint_perf.observed import process as observed
 from tflint_perf.observed.request import Request
@@ -31,7 +36,14 @@ from tflint_perf.verify import nursery
 from tflint_perf.verify.process import environment
 
 _BOOT = "from tests import forked; forked.main()"
-_FRAMEWORKS = ("tensorflow", "keras")
+# What the scripts of `verify` import, and what runs them.
+_FRAMEWORKS = ("tensorflow", "keras", "tflint_perf.verify.child")
+# What a run of a linter imports as it goes, beside the rules; the other commands are no linters.
+_ROOMS = ("abstract", "analysis", "catalogue", "config", "edit", "lint", "project", "report", "text")
+_LINTERS = (
+    "tflint_perf.commands", "tflint_perf.cli.run", "tflint_perf.server.service", "tflint_perf.flake8", "libcst",
+    "pygls.lsp.server", "flake8.main.cli", "flake8.plugins.pyflakes", "flake8.plugins.pycodestyle",
+)  # fmt: skip
 _ON_CPU = {"CUDA_VISIBLE_DEVICES": "-1"}
 _CAN_FORK = sys.platform == "linux"
 _MOMENT = 0.01
@@ -62,6 +74,18 @@ class Process:
                 raise subprocess.TimeoutExpired("python", timeout)
             time.sleep(_MOMENT)
         return code
+
+
+class Talking(Process):
+    """A fork that is talked to, with as much of `subprocess.Popen` as is needed for that."""
+
+    def __init__(self, forked: nursery.Forked, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+        super().__init__(forked)
+        self.stdin, self.stdout = stdin, stdout
+
+    def kill(self) -> None:
+        """End it, and what it started."""
+        self._forked.kill()
 
 
 class Serving:
@@ -103,15 +127,23 @@ class Forks:
         if self._nursery is not None:
             self._nursery.close()
 
-    def run(self, *command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *command: str, folder: Path, variables: Mapping[str, str] = os.environ, stdin: str = ""
+    ) -> subprocess.CompletedProcess[str]:
         """What `python COMMAND…` gives in a folder: a file, or `-m` and a module, and arguments."""
         if self.nursery is None:
-            line, variables = [sys.executable, *command], {**os.environ, **_ON_CPU}
             return subprocess.run(
-                line, cwd=folder, env=variables, capture_output=True, text=True, check=False
-            )
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            code = self._start(command, folder, os.environ, (out, err)).wait()
+                [sys.executable, *command], cwd=folder, env={**variables, **_ON_CPU}, input=stdin,
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+        with (
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
+            given.write(stdin.encode())
+            given.seek(0)
+            code = self._start(command, folder, variables, (out, err), given).wait()
             printed = []
             for file in (out, err):
                 file.seek(0)
@@ -130,6 +162,13 @@ class Forks:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(subprocess, "Popen", start)
             return observed.watch(request)
+
+    def talk(self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], **_: Any) -> Talking:
+        """Start what is talked to over standard input and output, as `subprocess.Popen` does."""
+        (theirs_in, ours_in), (ours_out, theirs_out) = os.pipe(), os.pipe()
+        with os.fdopen(theirs_in, "rb") as given, os.fdopen(theirs_out, "wb") as said:
+            forked = self._forked(command[1:], cwd, env, (said,), given)
+        return Talking(forked, os.fdopen(ours_in, "wb"), os.fdopen(ours_out, "rb"))
 
     async def serve(self, python: str, *command: str, cwd: Path, env: Mapping[str, str], **_: Any) -> Serving:
         """Start what is talked to over standard input and output, as `asyncio.create_subprocess_exec` does."""
@@ -153,11 +192,32 @@ class Forks:
         output: Sequence[IO[bytes]],
         given: IO[bytes] | None = None,
     ) -> Process:
+        return Process(self._forked(command, folder, variables, output, given))
+
+    def _forked(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        variables: Mapping[str, str],
+        output: Sequence[IO[bytes]],
+        given: IO[bytes] | None,
+    ) -> nursery.Forked:
         assert self.nursery is not None
         request = {"command": list(command), "variables": {**variables, **_ON_CPU}}
         with Path(os.devnull).open("rb") as nothing:
             streams = [stream.fileno() for stream in (given or nothing, *output)]
-            return Process(self.nursery.fork(request, folder, streams))
+            return self.nursery.fork(request, folder, streams)
+
+
+@cache
+def linters() -> Forks:
+    """What linters are forked of: this one, its server, and flake8 with it."""
+    package = Path(tflint_perf.__file__).parent
+    files = [file for room in _ROOMS for file in (package / room).rglob("*.py") if file.stem != "__init__"]
+    rooms = [".".join(file.relative_to(package.parent).with_suffix("").parts) for file in files]
+    made = Forks(*_LINTERS, *sorted(rooms), *dict.fromkeys(rule.__module__ for rule in house_rules()))
+    atexit.register(made.close)
+    return made
 
 
 def main() -> None:
@@ -185,15 +245,33 @@ def main() -> None:
     os.environ.update(request["variables"])
     tempfile.tempdir = None
     patching.Finder = _finder  # type: ignore[assignment, misc]
-    target, *arguments = request["command"]
+    try:
+        _run(*request["command"])
+    except SystemExit as ended:
+        if not isinstance(ended.code, int | None):
+            raise
+        _end(ended.code or 0)
+    _end(0)
+
+
+def _run(target: str, *arguments: str) -> None:
     if target == "-m":
         sys.path[0] = str(Path.cwd())
-        sys.argv = arguments
+        sys.argv = list(arguments)
         runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
     else:
         sys.path[0] = str(Path(target).resolve().parent)
         sys.argv = [target, *arguments]
         runpy.run_path(target, run_name="__main__")
+
+
+def _end(code: int) -> NoReturn:
+    """End as Python does, but free nothing: to take apart all that was imported takes longer than most programs."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
 
 
 def _finder(hooks: patching.ByModule, make: type[patching.Finder] = patching.Finder) -> patching.Finder:

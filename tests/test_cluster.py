@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.commandline import CLEAN, SLOW, CommandLine
+from tests.forked import linters
 from tflint_perf import __version__
 
 pytestmark = pytest.mark.slow
@@ -37,7 +38,7 @@ DASK = {
     "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "10s",
 }
 # Groups of files in the code base.
-GROUPS = 18
+GROUPS = 12
 # A step whose caller is in another file.
 STEP = """\
 import gc
@@ -157,6 +158,10 @@ def code(tflint_perf: CommandLine) -> Path:
 def lint(
     folder: Path, *arguments: str, program: str = MAIN, paths: Sequence[str] = ("src", "deep")
 ) -> subprocess.CompletedProcess[str]:
+    """What a run of the linter gives; one without a cluster is a fork."""
+    if program == MAIN and "--engine=dask" not in arguments:
+        command = ("-m", "tflint_perf", "check", *arguments, *paths)
+        return linters().run(*command, folder=folder, variables=environment())
     return subprocess.run(
         [sys.executable, "-c", program, "check", *arguments, *paths],
         cwd=folder,

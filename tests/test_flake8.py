@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.commandline import BROKEN, CLEAN, SLOW
+from tests.forked import linters
 from tests.test_plugins import FOUND, RULE, RUN, SCRIPT, Site
 
 pytestmark = pytest.mark.slow
@@ -29,9 +30,10 @@ ONLY_GC = "select = ['TFP406']\n"
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A folder, and the commands in it."""
+    """A folder, and the commands in it: each by a Python of its own, or by a fork of one that has its imports behind it."""
 
     folder: Path
+    forked: bool = False
 
     def write(self, name: str, text: str, encoding: str = "utf-8") -> None:
         path = self.folder / name
@@ -42,15 +44,18 @@ class Project:
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith("TFLINT_PERF_")
         }
-        done = subprocess.run(
-            [sys.executable, "-m", *command],
-            cwd=self.folder,
-            env=environment,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        if self.forked:
+            done = linters().run("-m", *command, folder=self.folder, variables=environment, stdin=stdin)
+        else:
+            done = subprocess.run(
+                [sys.executable, "-m", *command],
+                cwd=self.folder,
+                env=environment,
+                input=stdin,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
@@ -70,7 +75,7 @@ class Project:
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """A project with a slow script in it."""
-    made = Project(tmp_path)
+    made = Project(tmp_path, forked=True)
     made.write("pyproject.toml", "")
     made.write("train.py", SLOW)
     return made

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.commandline import SLOW
+from tests.forked import Forks
 from tests.hunt import examine, mutated, programs
 from tests.hunt.corpus import own_programs
 from tests.hunt.fixing import ALL, SAFE
@@ -29,7 +31,11 @@ pytestmark = pytest.mark.slow
 LIMIT_S = 300.0
 
 
-def test_no_safe_fix_changes_what_a_program_computes_or_prints() -> None:
+def test_no_safe_fix_changes_what_a_program_computes_or_prints(
+    forks: Forks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if forks.nursery is not None:
+        monkeypatch.setattr(subprocess, "Popen", forks.talk)
     hunted = programs.Hunted()
     *_, (hunted, _, _) = programs.hunt(seed=0, count=48, jobs=1, fixable=sorted(SAFE), limit_s=LIMIT_S)
     assert [told["text"] for told in hunted.found] == []

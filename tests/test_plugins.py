@@ -15,6 +15,7 @@ from textwrap import dedent
 
 import pytest
 
+from tests.forked import linters
 from tflint_perf.rule import Claim
 from tflint_perf.verify.experiment import Experiment
 
@@ -27,7 +28,7 @@ FAST = SLOW.with_name("fast.py")
 # A run of the tool that takes a folder of the test's for the one that packages are installed into.
 RUN = """
 import site, sys
-sys.path.remove("")
+del sys.path[0]
 folder = sys.argv.pop(1)
 sys.path.append(folder)
 site.getsitepackages = lambda: [folder]
@@ -67,15 +68,22 @@ class Done:
 
 
 def run(command: list[str | Path], folder: Path, **environment: str) -> Done:
-    bare = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TFLINT"))}
     done = subprocess.run(
         [str(part) for part in command],
         cwd=folder,
-        env=bare | environment,
+        env=bare_environment() | environment,
         capture_output=True,
         text=True,
         check=False,
     )
+    return done_by(done)
+
+
+def bare_environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TFLINT"))}
+
+
+def done_by(done: subprocess.CompletedProcess[str]) -> Done:
     return Done(done.returncode, done.stdout.splitlines(), done.stderr.splitlines())
 
 
@@ -98,7 +106,10 @@ class Site:
 
     def __call__(self, *arguments: str) -> Done:
         """Run `tflint-perf` in the folder to work in."""
-        return run([sys.executable, "-c", RUN, self.folder, *arguments], self.here)
+        program = self.folder / "run.py"
+        program.write_text(RUN, encoding="utf-8")
+        command = (str(program), str(self.folder), *arguments)
+        return done_by(linters().run(*command, folder=self.here, variables=bare_environment()))
 
     def check(self, *arguments: str) -> Done:
         return self("check", "--isolated", "--output-format=concise", "--quiet", *arguments)
@@ -387,7 +398,7 @@ def test_the_current_folder_does_not_hide_what_is_installed(site: Site) -> None:
     site.install("acme", {"acm101.py": rule()})
     mark = plant(site.here, "acme_rules")
     # Python itself looks in the current folder first.
-    program = RUN.replace('sys.path.remove("")', "")
+    program = RUN.replace("del sys.path[0]", "")
     done = run(
         [sys.executable, "-c", program, site.folder, "check", "--isolated", "--output-format=concise", "-q"],
         site.here,

@@ -101,10 +101,10 @@ def test_a_compiled_step_that_is_traced_again_and_again(tmp_path: Path, forks: F
         "for number in range(90):\n"
         "    train_step(x[:16], y[:16], number)\n"
     )  # fmt: skip
-    record = _run(tmp_path, program, forks.watch).record
+    record = _run(tmp_path, program, forks.watch, steps=36).record
     assert _loop(tmp_path, record) == "for number in range(90):"
     traced = next(trace for trace in record.traces if trace.function == "train_step")
-    assert traced.in_steps > 40
+    assert traced.in_steps > 24
     assert max(traced.causes, key=lambda cause: traced.causes[cause]) == "new Python value"
     assert traced.called_at is not None and traced.called_at.row == record.steps.loop.row + 1  # type: ignore[union-attr]
     assert record.growth["traces"].grows
