@@ -156,35 +156,18 @@ class Child:
 def new_nursery(device: DeviceKind = "cpu", python: str = sys.executable) -> Nursery | None:
     """A process with TensorFlow in it to fork for runs on this device; None where there can't be one.
 
-    On a GPU it is tried first whether a fork computes there: what its libraries do when they are imported is not written
+    Whether a fork can use a GPU is for `device.find_place` to try: what its libraries do when they are imported is not written
     down anywhere.
     """
     if not (sys.platform == "linux" and hasattr(socket, "send_fds")):
         return None
     try:
-        nursery = Nursery(_boot(python), environment(device))
+        return Nursery(_boot(python), environment(device))
     except (NurseryError, OSError):
         return None
-    if device == "gpu" and not _computes(nursery):
-        nursery.close()
-        return None
-    return nursery
 
 
-def _computes(nursery: Nursery) -> bool:
-    """Whether a fork can use the GPU."""
-    try:
-        return bool(described("gpu", nursery=nursery, seconds=_FORK_SECONDS)["gpus"])
-    except (Failure, NurseryError):
-        return False
-
-
-def described(
-    device: DeviceKind,
-    python: str = sys.executable,
-    nursery: Nursery | None = None,
-    seconds: float = _IMPORT_SECONDS,
-) -> dict[str, Any]:
+def described(device: DeviceKind, python: str, nursery: Nursery | None = None) -> dict[str, Any]:
     """Versions and GPUs, as `child.describe` tells them, by a fork of a nursery or a process of its own.
 
     Raises:
@@ -194,7 +177,7 @@ def described(
     with tempfile.TemporaryDirectory(prefix="tflint-perf-") as scratch:
         child = Child({"describe": True}, device, Path(scratch), Path(scratch), nursery, python)
         try:
-            return child.finish(seconds, "described")
+            return child.finish(_FORK_SECONDS if nursery else _IMPORT_SECONDS, "described")
         finally:
             child.close()
 

@@ -16,7 +16,7 @@ from tflint_perf.cli.run import say
 from tflint_perf.problems import ConfigError
 from tflint_perf.rule import Claim
 from tflint_perf.verify import table
-from tflint_perf.verify.device import find_place
+from tflint_perf.verify.device import Place, find_place
 from tflint_perf.verify.experiment import (
     Experiment,
     belief_experiments,
@@ -33,7 +33,7 @@ from tflint_perf.verify.keep import (
     read_kept,
 )
 from tflint_perf.verify.machine import Machine
-from tflint_perf.verify.process import new_nursery
+from tflint_perf.verify.nursery import Nursery
 from tflint_perf.verify.progress import loading, progress
 from tflint_perf.verify.records import Record, Result, as_document, as_text
 from tflint_perf.verify.runner import Options
@@ -90,13 +90,21 @@ def verify(request: Request) -> int:
     if not experiments:
         raise ConfigError("nothing to run: no selected rule makes a claim", "verify")
     with loading():
-        place = find_place(request.device, from_anywhere(request.python))
+        place = find_place(request.device, from_anywhere(request.python), forks=request.pair is None)
+    try:
+        return _verified(request, place, experiments, missing=bool(missing))
+    finally:
+        if place.nursery is not None:
+            place.nursery.close()
+
+
+def _verified(request: Request, place: Place, experiments: list[Experiment], *, missing: bool) -> int:
     record = Record(place.device, place.versions, datetime.date.today().isoformat(), {})
     kept = _kept(experiments, record) if request.check else None
     if request.check and kept is None:
         raise ConfigError(f"no evidence on file from {place.device.name}", "--check")
     experiments = _most_useful_first(experiments, record)
-    results = _run(experiments, request, record)
+    results = _run(experiments, request, record, place.nursery)
     experiments = [experiment for experiment in experiments if experiment.name in results]
     record = replace(record, results=results)
     _show(record, {experiment.name: experiment.title for experiment in experiments}, request)
@@ -104,7 +112,7 @@ def verify(request: Request) -> int:
     changed = list(changes(kept, record.results)) if kept else []
     for line in changed:
         say(line)
-    return _exit_code(record, request, bool(changed), bool(missing))
+    return _exit_code(record, request, bool(changed), missing)
 
 
 def _refuse_what_is_missing(request: Request) -> None:
@@ -134,7 +142,9 @@ def _most_useful_first(experiments: Sequence[Experiment], record: Record) -> lis
     )
 
 
-def _run(experiments: Sequence[Experiment], request: Request, record: Record) -> dict[str, Result]:
+def _run(
+    experiments: Sequence[Experiment], request: Request, record: Record, nursery: Nursery | None
+) -> dict[str, Result]:
     """The results; fewer than the experiments where the time that was given is over."""
     python = from_anywhere(request.python)
     options = Options(
@@ -152,29 +162,22 @@ def _run(experiments: Sequence[Experiment], request: Request, record: Record) ->
     )
     results = _resumed(experiments, record, request.sizes) if request.resume else {}
     left = [experiment for experiment in experiments if experiment.name not in results]
-    nursery = new_nursery(record.device.kind, python) if request.pair is None else None
     clock = _Clock(request.minutes)
-    try:
-        at = {experiment.name: at_sizes(experiment, request.sizes) for experiment in left}
-        runs = [options.runs * len(at[experiment.name]) for experiment in left]
-        with progress(left, runs, quick=options.quick) as run:
-            for experiment in left:
-                if not clock.has_time_for_one():
-                    left_over = len(experiments) - len(results)
-                    goes_on = (
-                        "--resume continues" if request.record else "with --record, --resume would continue"
-                    )
-                    say(f"time is up: {left_over} not measured; {goes_on}")
-                    break
-                running = partial(run_sizes, at[experiment.name], options, nursery=nursery)
-                results[experiment.name] = run(experiment, running)
-                if request.record:
-                    one = {experiment.name: results[experiment.name]}
-                    keep_as_it_comes(experiment.evidence, replace(record, results=one))
-        return results
-    finally:
-        if nursery is not None:
-            nursery.close()
+    at = {experiment.name: at_sizes(experiment, request.sizes) for experiment in left}
+    runs = [options.runs * len(at[experiment.name]) for experiment in left]
+    with progress(left, runs, quick=options.quick) as run:
+        for experiment in left:
+            if not clock.has_time_for_one():
+                left_over = len(experiments) - len(results)
+                goes_on = "--resume continues" if request.record else "with --record, --resume would continue"
+                say(f"time is up: {left_over} not measured; {goes_on}")
+                break
+            running = partial(run_sizes, at[experiment.name], options, nursery=nursery)
+            results[experiment.name] = run(experiment, running)
+            if request.record:
+                one = {experiment.name: results[experiment.name]}
+                keep_as_it_comes(experiment.evidence, replace(record, results=one))
+    return results
 
 
 def _resumed(experiments: Sequence[Experiment], record: Record, sizes: frozenset[Name]) -> dict[str, Result]:
