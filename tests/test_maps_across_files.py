@@ -36,6 +36,8 @@ _PREPARING = """
         if help:
             x = help(x)
         return x
+    def make_batches(pattern):
+        return tf.data.TFRecordDataset(tf.data.Dataset.list_files(pattern)).map(raw).batch(32)
     def unseen(x):
         return library.work(x)
     def parser(training=True):
@@ -119,6 +121,8 @@ def test_a_function_of_another_file_that_is_seen_to_be_stateless_is_left_alone(
         ("files.map(load).batch(32)", set()),
         ("preparing.make('*.jpg').shuffle(1000).batch(9)", {"TFP509"}),
         ("preparing.make_shuffled('*.jpg').shuffle(1000).batch(9)", set()),
+        ("preparing.make_batches('*.rec').shuffle(1000)", {"TFP509"}),
+        ("preparing.make_batches('*.rec').shuffle(1000).unbatch()", set()),
         ("preparing.make('*.jpg').map(tf.reduce_mean).shuffle(1000).batch(9)", set()),
         ("files.map(to_float).shuffle(1000)", set()),
         ("images.batch(32).map(to_float)", set()),

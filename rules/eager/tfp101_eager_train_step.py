@@ -93,6 +93,7 @@ class EagerTrainStep(Rule):
                 or not (model.loops.may_be_per_step(place) or model.loops.is_repeated(place))
                 or _lies_in_another(model, place)
                 or _is_switched_off(model, place)
+                or _is_of_few_steps(model, place)
                 or model.programs.leaves_out(model.function_at(place))
             ):
                 continue
@@ -102,6 +103,12 @@ class EagerTrainStep(Rule):
                 partial(_compile, place=place, steps=steps, trained=trained),
                 bold=partial(_split, place=place, steps=steps, trained=trained),
             )
+
+
+def _is_of_few_steps(model: Model, place: cst.CSTNode) -> bool:
+    """Whether the loop around a step makes a few and no more, which to trace takes longer than to run."""
+    loop = model.loops.step_loop(place)
+    return loop is not None and model.loops.is_gone_through_once(loop)
 
 
 def _is_applied_elsewhere(model: Model, step: GradientStep) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+import libcst as cst
+
 from tflint_perf.analysis.model import Model
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -12,6 +14,9 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .compiled_forward import compile_forward
 from .compiling import compile_function
 from .forward_passes import ForwardPass, ForwardPasses
+
+# Callers are followed no further than this.
+_DEEPEST = 4
 
 
 class EagerInferenceStep(Rule):
@@ -84,8 +89,24 @@ class EagerInferenceStep(Rule):
                 "compile the forward pass with `@tf.function`",
                 partial(_compile, found=found),
                 bold=partial(_compile_apart, found=found),
-                minor=model.single_passes.hold(call),
+                minor=model.single_passes.hold(call) or _is_now_and_then(model, call),
             )
+
+
+def _is_now_and_then(model: Model, node: cst.CSTNode, depth: int = 0) -> bool:
+    """Whether the loop that makes `node` run again and again, as an evaluation does, is itself behind `step % n`."""
+    loop = model.loops.step_loop(node)
+    if loop is not None:
+        return model.guard_of(loop.node) is not None
+    function = model.function_at(node)
+    called = model.calls.sites(function) if function is not None and depth < _DEEPEST else []
+    sites = [site for site in called if not model.parts_of_steps.has(site)]
+    return (
+        function is not None
+        and bool(sites)
+        and not model.calls.callers_outside(function)
+        and all(_is_now_and_then(model, site, depth + 1) for site in sites)
+    )
 
 
 def _compile(edit: Editor, found: ForwardPass) -> Repair | Refusal:

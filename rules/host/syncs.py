@@ -35,10 +35,6 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
 
-# A loop of so few iterations waits for next to nothing.
-_FEW = 10
-_BOUNDED = ("range", "trange", "take")
-
 
 @dataclass(frozen=True, slots=True)
 class Sync:
@@ -215,7 +211,7 @@ class Syncs:
         if self._is_seldom(node, loop) or self._guards.guard_of(node) is not None:
             return False
         if loop is not None:
-            return not self._is_short(loop)
+            return not self._loops.is_gone_through_once(loop)
         function = self._calls.function_at(node)
         around = loops_around(self._loops.innermost_loop(node))
         if function is None or any(self._loops.kind(other) != "none" for other in around):
@@ -259,19 +255,6 @@ class Syncs:
             if isinstance(statement, cst.Assign):
                 found.setdefault(at.block.owner, []).append(statement)
         return found
-
-    def _is_short(self, loop: Loop) -> bool:
-        """Whether `loop` runs once, for a few iterations."""
-        if loop.parent is not None or isinstance(loop.node, cst.While):
-            return False
-        function = loop.function
-        if function is not None and any(map(self._loops.innermost_loop, self._calls.sites(function))):
-            return False
-        for node in descendants(loop.node.iter):
-            if isinstance(node, cst.Call) and callee_name(node) in _BOUNDED and node.args:
-                bound = self._infer.integers.most(node.args[min(1, len(node.args) - 1)].value)
-                return bound is not None and bound <= _FEW
-        return False
 
     def _is_asked_for(self, tensor: cst.BaseExpression) -> bool:
         """Whether `tensor` decides, in the same loop or function, how to go on: it is copied for that anyway."""

@@ -10,7 +10,7 @@ from tflint_perf.rule import Claim, Report, Rule
 _LONG = 50
 _REMEDIES = {
     "drawn": "draw it with `tf.random`",
-    "stacked": "make it in `Dataset.map`",
+    "stacked": "make it in `Dataset.map`, or ahead of the step in a generator behind `prefetch`",
     "preprocessed": "prepare samples in `Dataset.map`",
     "augmented": "read and augment images in `Dataset.map`",
 }

@@ -64,7 +64,14 @@ class ShuffleAfterDecode(Rule):
     code = "TFP509"
     name = "shuffle-after-decode"
     triggers = (".shuffle(",)
-    needs = (".map(", "batch", "from_directory", "from_generator")
+    needs = (
+        ".map(",
+        "batch",
+        "from_directory",
+        "from_generator",
+        "ataset",
+        "fit(",
+    )  # or another file makes it
     fixes = "unsafe"
     any_backend = True
     claim = Claim("host memory", least=2.0)

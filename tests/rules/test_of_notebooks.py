@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 
@@ -46,15 +46,23 @@ def test_many_pictures_are_steps(code: str) -> None:
     assert flagged(code, module("for _ in range(500):\n    show(noise)\n")) == [ROWS - 1]
 
 
+FEW_STEPS = """
+    for epoch in range(5):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(images))
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        plt.imshow(images[0])
+    """
+
+
 def test_few_steps_that_train_are_steps() -> None:
-    source = """
-        for epoch in range(5):
-            with tf.GradientTape() as tape:
-                loss = tf.reduce_mean(model(images))
-            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
-            plt.imshow(images[0])
-        """
-    assert flagged("TFP101", module(source)) == [ROWS + 2]
+    again = "for images in dataset:\n" + indent(dedent(FEW_STEPS).strip(), "    ")
+    assert flagged("TFP101", module(again)) == [ROWS + 3]
+
+
+def test_few_steps_that_a_program_makes_once_are_not_worth_a_trace() -> None:
+    assert flagged("TFP101", module(FEW_STEPS)) == []
+    assert flagged("TFP101", module(FEW_STEPS.replace("5", "50"))) == [ROWS + 2]
 
 
 PHASES = {

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import fixed, flagged, notes
+from tests.rules.support import findings, fixed, flagged, notes
 
 PREAMBLE = dedent("""\
     import numpy as np
@@ -1062,3 +1062,24 @@ def test_a_forward_pass_in_the_loop_itself_has_nothing_to_decorate() -> None:
     assert notes("TFP107", source) == [
         f"no fix: the forward pass has no function of its own (line {ROWS + 2})"
     ]
+
+
+def test_an_evaluation_now_and_then_is_a_hint() -> None:
+    evaluated = """
+        def forward(x, training=False):
+            return model(x, training=training)
+        def evaluate():
+            for x, y in test_set:
+                accuracy.update_state(y, forward(x))
+        for step, (x, y) in enumerate(dataset):
+            with tf.GradientTape() as tape:
+                loss = loss_of(forward(x, training=True), y)
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.variables), model.variables))
+            if step % 20 == 0:
+                evaluate()
+        """
+    each_step = evaluated.replace(
+        "            if step % 20 == 0:\n                evaluate()", "            evaluate()"
+    )
+    assert [found.minor for found in findings(CODE, module(evaluated))] == [True]
+    assert [found.minor for found in findings(CODE, module(each_step))] == [False]

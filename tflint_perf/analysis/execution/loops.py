@@ -29,6 +29,7 @@ from tflint_perf.analysis.python.syntax import (
     COMPREHENSIONS,
     argument,
     callee_name,
+    descendants,
     is_name,
     keyword_argument,
     last_name,
@@ -46,6 +47,9 @@ _AROUND_CODE = frozenset(
     [cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.For, cst.While, cst.CompFor, *COMPREHENSIONS]
 )
 
+# So few iterations of a loop that a program goes through once are no cost.
+_FEW = 10
+_BOUNDED = ("range", "trange", "take")
 # Milliseconds in which a person sees something.
 _LONG = 100
 _PER_BATCH_CALLBACKS = frozenset(
@@ -116,6 +120,19 @@ class Loops:
         if loop.yields and loop.function is not None and self._is_driven(loop.function):
             return "step"
         return "none"
+
+    def is_gone_through_once(self, loop: Loop) -> bool:
+        """Whether a program goes through `loop` once, for so few iterations that all of them cost next to nothing."""
+        if loop.parent is not None or isinstance(loop.node, cst.While):
+            return False
+        function = loop.function
+        if function is not None and any(map(self.innermost_loop, self._calls.sites(function))):
+            return False
+        for node in descendants(loop.node.iter):
+            if isinstance(node, cst.Call) and callee_name(node) in _BOUNDED and node.args:
+                bound = self._infer.integers.most(node.args[min(1, len(node.args) - 1)].value)
+                return bound is not None and bound <= _FEW
+        return False
 
     def _asks_person(self, loop: Loop) -> bool:
         """Whether each iteration of `loop` waits for a person: `input("Next?")`, but not where a flag has it wait: `if

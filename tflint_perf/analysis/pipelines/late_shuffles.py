@@ -122,7 +122,8 @@ class LateShuffles:
         """How a stage makes elements large; "" where nothing is seen to."""
         stage = pipeline[index]
         if stage.origin is not None:
-            return stage.origin.large
+            batched = stage.origin.elements == "batches" and not self._is_batched_later(pipeline[-1].call)
+            return stage.origin.large or (BATCHES if batched else "")
         if self._buckets(stage):
             return BATCHES if not self._is_batched_later(pipeline[-1].call) else ""
         if stage.name in methods("Dataset", "makes-batches") or fact(stage.name, "batched") == "yes":
