@@ -1081,5 +1081,5 @@ def test_an_evaluation_now_and_then_is_a_hint() -> None:
     each_step = evaluated.replace(
         "            if step % 20 == 0:\n                evaluate()", "            evaluate()"
     )
-    assert [found.minor for found in findings(CODE, module(evaluated))] == [True]
-    assert [found.minor for found in findings(CODE, module(each_step))] == [False]
+    for source, minor in ((evaluated, True), (each_step, False)):
+        assert [found.minor for found in findings("TFP107", PREAMBLE + dedent(source).lstrip())] == [minor]
