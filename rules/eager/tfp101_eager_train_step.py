@@ -61,7 +61,7 @@ class EagerTrainStep(Rule):
 
     ## What is left alone
 
-    Compiled code, a step that runs once, gradients that are never applied, and methods that may be compiled
+    Compiled code, a step that runs once or a few times and no more, gradients that are never applied, and methods that may be compiled
     elsewhere: those that nothing here calls and whose class has a base in another file. Also a `tf.function` in a
     program that runs all of them eagerly: `run_functions_eagerly(True)` is the cause, and TFP104 names it. And a
     function that nothing uses any more, in a program that trains with another step. The fix is refused, and the finding

@@ -56,7 +56,8 @@ class UnrolledPythonLoop(Rule):
     ## What is left alone
 
     Loops over `tf.range`, a tensor or a dataset, `range` of a tensor, which AutoGraph converts anyway, and loops
-    over layers, variables, gradients or losses. Models that the program calls in eager mode and never fits. The fix is
+    over layers, variables, gradients or losses. Models that the program calls in eager mode and never fits, and
+    functions that show a progress bar or call `predict`, which no compiled code can. The fix is
     refused where the counter is needed as a Python number,
     where a list grows, where a tensor changes its shape from one iteration to the next, and where AutoGraph does not
     convert the code (`autograph=False`, methods that Keras 3 calls): there, `tf.while_loop`, `tf.scan` and recurrent

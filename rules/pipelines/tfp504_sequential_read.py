@@ -51,7 +51,7 @@ class SequentialRead(Rule):
 
     ## What is left alone
 
-    One file; file names that can't be seen; `cycle_length=1`; functions that read with Python code, or whose own parallel stages read ahead; datasets
+    One file; file names that can't be seen; `flat_map` beside an `interleave` with `num_parallel_calls`, where the order is wanted; `cycle_length=1`; functions that read with Python code, or whose own parallel stages read ahead; datasets
     of which the script only looks at a few elements. The fix keeps the order of the records only for `interleave` with a `cycle_length`, and is safe there if no file is read, since
     another program may write it meanwhile.
 

@@ -62,7 +62,7 @@ class ObjectCreatedPerStep(Rule):
 
     ## What is left alone
 
-    What a first call creates and keeps (`if self.v is None:`), parts of a model or object that is itself created
+    What a first call creates and keeps (`if self.v is None:`), all that a trial creates which trains variables of its own, parts of a model or object that is itself created
     there, what is passed to `compile`, and, once an epoch, whatever depends on the epoch, except variables to which
     the epoch's steps assign: these can take another value. There is a fix where the object holds no state between
     steps: layers without weights, and `SGD` without momentum. It is unsafe, since their names are numbered as they are created.
