@@ -63,5 +63,12 @@ def test_what_another_file_calls_tf_function_compiles(
     assert ("TFP101" in found.get("train.py", ())) is not compiled
 
 
+def test_a_compiled_function_of_another_file_compiles_nothing(project: Path) -> None:
+    """What is decorated by it is given to it once, and stays what it gives."""
+    helper = "import tensorflow as tf\nfunction = tf.function(lambda x: x)\n"
+    found = lint(write(project, helper=helper, train=TRAIN.format("import helper", "helper.function")))
+    assert "TFP101" in found.get("train.py", ())
+
+
 def test_also_in_the_same_file(project: Path) -> None:
     assert lint(write(project, train=TRAIN.format(BY_VERSION, "function"))) == {}

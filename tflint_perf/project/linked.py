@@ -8,7 +8,16 @@ from pathlib import Path
 from tflint_perf.analysis.links.summary import Part, Thing
 from tflint_perf.analysis.values.caller import Batch, Caller, Callers, Given
 from tflint_perf.analysis.values.outside import RUN_OVER, ClassFacts, Mapped
-from tflint_perf.analysis.values.values import STREAMS, TENSOR, UNKNOWN, Origin, Value, join, stream_from
+from tflint_perf.analysis.values.values import (
+    COMPILER,
+    STREAMS,
+    TENSOR,
+    UNKNOWN,
+    Origin,
+    Value,
+    join,
+    stream_from,
+)
 from tflint_perf.project.module_search import ELSEWHERE
 from tflint_perf.project.modules import Files, Found
 
@@ -271,6 +280,8 @@ class Linked:
             return Value(_of_kind(kind).kind if known else "instance", outside=settled.path)
         if thing.kind == "value" and thing.others:
             return self._one_of(settled.file, thing)
+        if thing.kind == "compiler":
+            return COMPILER
         if thing.kind in ("function", "compiled", "class"):
             return Value(thing.kind, outside=settled.path)  # type: ignore[arg-type]
         if thing.gives == "dict" and thing.parts and thing.parts[0].key:

@@ -19,7 +19,7 @@ from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.caller import NEEDED, Batch, Fate, Given, How, Passed, State
 from tflint_perf.analysis.values.methods import is_compiled_attribute, traced
 from tflint_perf.analysis.values.outside import name_outside
-from tflint_perf.analysis.values.values import UNKNOWN, Value, is_compiler, is_stream
+from tflint_perf.analysis.values.values import COMPILER, UNKNOWN, Value, is_stream
 from tflint_perf.finding import Via
 from tflint_perf.records import dataclass
 
@@ -172,9 +172,7 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
             values = [value_of_binding(model.infer, binding, model.walk.top) for binding in bindings]
             if (how := _batches(model, bindings, model.walk.top)) is not None:
                 yield name, Thing("value", batch=how)
-            chosen = next(
-                (value for value in values if is_compiler(value)), values[-1] if values else UNKNOWN
-            )
+            chosen = COMPILER if COMPILER in values else values[-1] if values else UNKNOWN
             yield from _named(model, name, chosen)
     for klass in model.walk.classes.values():
         if klass.function is None:
@@ -220,6 +218,8 @@ def _named(model: Model, name: str, value: Value, *, made: bool = False) -> Iter
         yield name, _with(Thing("value"), part, made)
     elif value.keys and any(item.kind == "number" for item in value.items or ()):
         yield name, Thing("value", "dict", parts=tuple(_numbers_by_key(value)), made=made)
+    elif value == COMPILER:
+        yield name, Thing("compiler")
     elif value.kind == "compiled":
         yield name, Thing("compiled", acts=True, compiled=True)
 

@@ -123,7 +123,7 @@ NEVER = Value("never")
 NONE = Value("none")
 NUMBER = Value("number")
 # `tf.function` itself, whatever it is called.
-COMPILER = Value("compiled")
+COMPILER = Value("compiled", name="compiler")
 STRING = Value("string")
 TENSOR = Value("tensor")
 ARRAY = Value("array")
@@ -145,7 +145,7 @@ def is_stream(value: Value) -> bool:
 
 def is_compiler(value: Value) -> bool:
     """Whether a value makes a `tf.function` of what it is called with, and is no such function itself."""
-    return value.kind == "compiled" and value.function is None
+    return value.kind == "compiled" and value.function is None and not value.outside
 
 
 def join(values: Iterable[Value]) -> Value:
