@@ -101,6 +101,16 @@ def test_programs_that_each_have_a_python_of_their_own_learn_the_same(tmp_path: 
     assert outcome.judged.learned.verdict == "same", outcome.judged.learned.why
 
 
+def test_a_program_that_its_time_limit_stops_learns_the_same(tmp_path: Path, forks: Forks) -> None:
+    edits = {"no sleep": EDITS["no sleep"]}
+    proof = _proof(tmp_path, edits, forks.watch, pairs=1, seconds=0.5)
+    assert proof.reference is not None
+    assert proof.reference.steps < STEPS
+    (outcome,) = proof.outcomes
+    assert outcome.judged.learned is not None
+    assert outcome.judged.learned.verdict == "same", outcome.judged.learned.why
+
+
 # A step updates two networks, one after the other.
 OF_TWO = """\
 import tensorflow as tf
@@ -176,6 +186,7 @@ def _proof(
     watching: Callable[[Request], Seen],
     pairs: int,
     program: str = PROGRAM,
+    seconds: float = 60.0,
 ) -> Proof:
     (folder / "train.py").write_text(program)
     fixes = {PlacedFix("train.py", 24, name): pair for name, pair in edits.items()}
@@ -188,7 +199,7 @@ def _proof(
                 text = text.replace(*fixes[fix])
             return {"train.py": text.encode()}
 
-        runner = Runner(scratch, made, watching, sys.executable, STEPS, 60.0, 300.0)
+        runner = Runner(scratch, made, watching, sys.executable, STEPS, seconds, 300.0)
         found = prove(sorted(fixes), runner, Options(pairs))
     assert [path.name for path in folder.iterdir()] == ["train.py"]
     return found

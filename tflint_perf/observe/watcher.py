@@ -220,7 +220,11 @@ class Watcher:
         if self._most is not None and self.count >= self._most:
             self.ended = self.ended or "steps"
         elif self._most_seconds is not None and now - self._first_ended >= self._most_seconds:
-            self.ended = self.ended or "seconds"
+            if self._details:
+                self.ended = self.ended or "seconds"
+            else:
+                # Where runs are compared, the last step is looked at as it begins, and which one is the last is told now.
+                self._most = self.count + 1
         return self.ended is not None
 
     def _stop(self) -> None:
