@@ -211,3 +211,29 @@ def test_a_line_in_a_notebook_gets_its_code(tmp_path: Path) -> None:
     run: Any = record(tmp_path, replace(line(1, 1e-3), spot=Spot("n.ipynb", 2, 1), source=""))
     settled, _ = session.settled(run, [], None)
     assert settled.lines[0].source == "y = 2"
+
+
+def test_what_a_script_in_a_folder_of_its_own_imports_from_here_is_read_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nothing marks the root of a project."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("models/steps.py", SLOW), ("training/train.py", "from models.steps import train\n")):
+        Path(name).parent.mkdir()
+        Path(name).write_text(text, encoding="utf-8")
+    asked = session.Asked(
+        ("training/train.py",),
+        10,
+        10.0,
+        None,
+        sys.executable,
+        ["TFP406"],
+        None,
+        None,
+        "text",
+        None,
+        None,
+        True,
+    )
+    found, _ = session.findings(asked)
+    assert {(located.path, located.finding.code) for located in found} == {("models/steps.py", "TFP406")}

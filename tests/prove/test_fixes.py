@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -81,6 +82,28 @@ def test_each_fix_has_its_place(finding: Finding) -> None:
     ]
     assert not found.all[0].safe
     assert found.all[0].title.startswith("Move the step to a `@tf.function` above the loop")
+
+
+def test_who_calls_what_is_fixed_counts_where_nothing_marks_a_project(finding: Finding) -> None:
+    agent = """\
+        import tensorflow as tf
+        class Agent:
+            def __init__(self):
+                self.model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+            def act(self, state):
+                return self.model.predict(state)
+        """
+    train = """\
+        import gym
+        from agent import Agent
+        env, agent = gym.make("CartPole-v1"), Agent()
+        for episode in range(1000):
+            state, done = env.reset(), False
+            while not done:
+                state, reward, done, _ = env.step(agent.act(state))
+        """
+    found = finding(agent=dedent(agent), train=dedent(train))
+    assert ("agent.py", "TFP105") in {(fix.file, fix.code) for fix in found.all}
 
 
 def test_what_the_configuration_leaves_out_is_no_fix(finding: Finding) -> None:

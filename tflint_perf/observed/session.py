@@ -30,7 +30,7 @@ from tflint_perf.observed.settle import Located, Watched, in_order
 from tflint_perf.observed.wording import summary
 from tflint_perf.problems import ConfigError
 from tflint_perf.project.linting import Neighbours, lint_files
-from tflint_perf.project.roots import project_root
+from tflint_perf.project.roots import is_root, project_root
 from tflint_perf.report.style import Style, style_for
 from tflint_perf.report.summary import counted
 from tflint_perf.text.source import Source
@@ -158,6 +158,8 @@ def _files(program: tuple[str, ...], configs: Configs) -> list[Path]:
         return []
     settings = configs.of(path.resolve().parent).settings
     root = project_root([path], settings)
+    if not is_root(root) and path.resolve().is_relative_to(Path.cwd()):
+        root = Path.cwd()  # as those do of whom it imports something: they are run from here
     neighbours = Neighbours(root)
     try:
         return [path, *(_from_here(file) for file in neighbours.texts.files_behind(path.resolve()))]

@@ -188,7 +188,9 @@ def find_fixes(
             data = read(file) if file is not None else None
             if file is None or data is None:
                 continue
-            fixable = _fixable(file, path, data, group.settings, neighbours)
+            # Whoever calls what is fixed is among these files, also where nothing marks the root of a project.
+            settings = replace(group.settings, project_root=neighbours.root)
+            fixable = _fixable(file, path, data, settings, neighbours)
             if fixable.fixes:
                 files.append(fixable)
     return Fixes(tuple(files), neighbours, unsafe, tuple(troubles))
