@@ -107,18 +107,8 @@ class EagerTrainStep(Rule):
 
 def _is_of_few_steps(model: Model, place: cst.CSTNode) -> bool:
     """Whether the loop around a step makes a few and no more, which to trace takes longer than to run."""
-    loop = model.loops.step_loop(place)
-    if loop is not None:
-        return model.loops.is_gone_through_once(loop)
-    function = model.function_at(place)
-    sites = model.calls.sites(function) if function is not None else []
-    loops = [model.loops.step_loop(site) for site in sites]
-    return (
-        function is not None
-        and bool(loops)
-        and not model.calls.callers_outside(function)
-        and all(around is not None and model.loops.is_gone_through_once(around) for around in loops)
-    )
+    loops = model.loops.running(place)
+    return bool(loops) and all(map(model.loops.is_gone_through_once, loops))
 
 
 def _is_applied_elsewhere(model: Model, step: GradientStep) -> bool:

@@ -15,9 +15,6 @@ from .compiled_forward import compile_forward
 from .compiling import compile_function
 from .forward_passes import ForwardPass, ForwardPasses
 
-# Callers are followed no further than this.
-_DEEPEST = 4
-
 
 class EagerInferenceStep(Rule):
     """A model that is called in eager mode, op by op, on each step.
@@ -93,20 +90,10 @@ class EagerInferenceStep(Rule):
             )
 
 
-def _is_now_and_then(model: Model, node: cst.CSTNode, depth: int = 0) -> bool:
-    """Whether the loop that makes `node` run again and again, as an evaluation does, is itself behind `step % n`."""
-    loop = model.loops.step_loop(node)
-    if loop is not None:
-        return model.guard_of(loop.node) is not None
-    function = model.function_at(node)
-    called = model.calls.sites(function) if function is not None and depth < _DEEPEST else []
-    sites = [site for site in called if not model.parts_of_steps.has(site)]
-    return (
-        function is not None
-        and bool(sites)
-        and not model.calls.callers_outside(function)
-        and all(_is_now_and_then(model, site, depth + 1) for site in sites)
-    )
+def _is_now_and_then(model: Model, call: cst.Call) -> bool:
+    """Whether the loops that run a forward pass again and again, as an evaluation does, are themselves behind `step % n`."""
+    loops = model.loops.running(call, lambda site: not model.parts_of_steps.has(site))
+    return bool(loops) and all(model.guard_of(loop.node) is not None for loop in loops)
 
 
 def _compile(edit: Editor, found: ForwardPass) -> Repair | Refusal:

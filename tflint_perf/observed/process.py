@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
@@ -45,10 +45,10 @@ class Seen:
     stderr: str = ""
 
 
-def root_of(request: Request) -> Path:
+def root_of(program: Sequence[str], folder: Path | None) -> Path:
     """The folder whose files are the user's: the git work tree of the program, else the current folder or the program's own."""
-    folder = (request.folder or Path.cwd()).resolve()
-    own = folder if request.program[0] == "-m" else (folder / request.program[0]).resolve().parent
+    folder = (folder or Path.cwd()).resolve()
+    own = folder if program[0] == "-m" else (folder / program[0]).resolve().parent
     for above in (own, *own.parents):
         if (above / ".git").exists():
             return above
@@ -61,7 +61,7 @@ def watch(request: Request, stdout: int | None = None) -> Seen:
     Raises:
         NotWatchedError: it could not be started, or was given up.
     """
-    root = root_of(request)
+    root = root_of(request.program, request.folder)
     with tempfile.TemporaryDirectory(prefix="tflint-perf-") as scratch:
         settings = Path(scratch, "settings.json")
         out = Path(scratch, "seen.json")

@@ -23,7 +23,7 @@ from tflint_perf.errors import SourceError
 from tflint_perf.measured.record import ENOUGH_STEPS, Line, Record, Spot
 from tflint_perf.observed.blocks import Blocks
 from tflint_perf.observed.formats import FOR_PROGRAMS, Format, render
-from tflint_perf.observed.process import NotWatchedError, watch
+from tflint_perf.observed.process import NotWatchedError, root_of, watch
 from tflint_perf.observed.request import Request
 from tflint_perf.observed.seen import seen_in_a_run
 from tflint_perf.observed.settle import Located, Watched, in_order
@@ -158,8 +158,8 @@ def _files(program: tuple[str, ...], configs: Configs) -> list[Path]:
         return []
     settings = configs.of(path.resolve().parent).settings
     root = project_root([path], settings)
-    if not is_root(root) and path.resolve().is_relative_to(Path.cwd()):
-        root = Path.cwd()  # as those do of whom it imports something: they are run from here
+    if not is_root(root):
+        root = root_of(program, None)  # the folder that it is run from, which it imports from
     neighbours = Neighbours(root)
     try:
         return [path, *(_from_here(file) for file in neighbours.texts.files_behind(path.resolve()))]

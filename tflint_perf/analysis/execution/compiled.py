@@ -25,6 +25,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import is_progress_bar
 from tflint_perf.analysis.values.outside import name_outside
+from tflint_perf.analysis.values.values import UNKNOWN
 from tflint_perf.analysis.values.written import written_out
 
 
@@ -338,8 +339,7 @@ class Handed:
                 elif isinstance(node, cst.Attribute) and not self._infer.value(node.value).known:
                     for method in self._calls.methods_named(name):
                         self.used.setdefault(method, []).append(node)
-        self._follow_made()
-        self._follow_objects()
+        self._follow_given_to_datasets()
         self._follow_names()
 
     def is_dataset_tracer(self, call: cst.Call) -> bool:
@@ -350,29 +350,20 @@ class Handed:
             and self._infer.value(call.func.value).kind == "dataset"
         )
 
-    def _follow_made(self) -> None:
-        """Find the functions that a dataset traces, whoever made them: `dataset.map(parser(size))`."""
+    def _follow_given_to_datasets(self) -> None:
+        """Find the functions and objects that a dataset calls, whoever made them: `dataset.map(parser(size))`."""
         for name in sorted(methods("Dataset", "traces")):
-            for call in self._walk.calls.get(name, ()):
-                given = argument(call, 0, "map_func")
-                made = self._infer.value(given).function if given is not None else None
-                if made is not None and self.is_dataset_tracer(call):
-                    self.for_datasets.add(made)
-        self.traced |= self.for_datasets
-
-    def _follow_objects(self) -> None:
-        """Find the objects that a dataset calls: `dataset.map(Parser(size))`."""
-        if not self._calls.methods_named("__call__"):
-            return
-        for name in sorted(methods("Dataset", "traces")):
-            for call in self._walk.calls.get(name, ()):
+            for call in filter(self.is_dataset_tracer, self._walk.calls.get(name, ())):
                 given = argument(call, 0, "map_func")
                 while isinstance(given, cst.Call) and has(self._names.qualified(given.func), "binds"):
                     given = argument(given, 0)
-                klass = self._infer.value(given).klass if given is not None else None
-                if given is not None and klass is not None and self._infer.value(given).kind == "instance":
-                    if self.is_dataset_tracer(call) and "__call__" in klass.methods:
-                        self.traced.add(klass.methods["__call__"])
+                value = self._infer.value(given) if given is not None else UNKNOWN
+                called = value.function
+                if value.kind == "instance" and value.klass is not None:
+                    called = value.klass.methods.get("__call__")
+                if called is not None:
+                    self.for_datasets.add(called)
+        self.traced |= self.for_datasets
 
     def _follow_names(self) -> None:
         """Find the methods that are compiled by a name: `setattr(self, name, tf.function(getattr(self, name)))`. Where the name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property, partial
 from typing import Literal
 
@@ -17,7 +17,7 @@ from tflint_perf.analysis.execution.given_models import GivenModels
 from tflint_perf.analysis.execution.short_loops import (
     counts_steps_of_critic,
     is_part_of_one_iteration,
-    shows_a_few,
+    looks_at_a_few,
 )
 from tflint_perf.analysis.execution.sizes import is_of_environment, remembers_step
 from tflint_perf.analysis.execution.tapes import is_under_tape
@@ -29,7 +29,6 @@ from tflint_perf.analysis.python.syntax import (
     COMPREHENSIONS,
     argument,
     callee_name,
-    descendants,
     is_name,
     keyword_argument,
     last_name,
@@ -37,7 +36,8 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.iterables import counting, is_numbered, source
+from tflint_perf.analysis.values.integers import FEW
+from tflint_perf.analysis.values.iterables import counting, counts_to, is_numbered, source
 from tflint_perf.analysis.values.named_calls import minimizes_loss
 from tflint_perf.analysis.values.outside import RUN_OVER
 from tflint_perf.analysis.values.values import ROWS, Value
@@ -47,9 +47,6 @@ _AROUND_CODE = frozenset(
     [cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.For, cst.While, cst.CompFor, *COMPREHENSIONS]
 )
 
-# So few iterations of a loop that a program goes through once are no cost.
-_FEW = 10
-_BOUNDED = ("range", "trange", "take")
 # Milliseconds in which a person sees something.
 _LONG = 100
 _PER_BATCH_CALLBACKS = frozenset(
@@ -114,12 +111,16 @@ class Loops:
             return "epoch"
         if loop.iterable is not None and self.takes_batches(loop.iterable):
             return "step"
-        if any(map(self.actions.acts, calls)) and not shows_a_few(self._infer, self._calls, loop, calls):
+        if any(map(self.actions.acts, calls)) and not self._looks_at_a_few(loop, calls):
             # A loop over programs, folds or trials trains a whole model each time.
             return "none" if any(map(self.actions.trains_whole, loop.calls)) else "step"
         if loop.yields and loop.function is not None and self._is_driven(loop.function):
             return "step"
         return "none"
+
+    def _looks_at_a_few(self, loop: Loop, calls: list[cst.Call]) -> bool:
+        once = self.is_gone_through_once(loop)
+        return looks_at_a_few(self._infer, self._calls, loop, calls, once=once)
 
     def is_gone_through_once(self, loop: Loop) -> bool:
         """Whether a program goes through `loop` once, for so few iterations that all of them cost next to nothing."""
@@ -128,11 +129,32 @@ class Loops:
         function = loop.function
         if function is not None and any(map(self.innermost_loop, self._calls.sites(function))):
             return False
-        for node in descendants(loop.node.iter):
-            if isinstance(node, cst.Call) and callee_name(node) in _BOUNDED and node.args:
-                bound = self._infer.integers.most(node.args[min(1, len(node.args) - 1)].value)
-                return bound is not None and bound <= _FEW
-        return False
+        integers, stop = self._infer.integers, counts_to(self._infer, loop.iterable)
+        most = integers.most(stop) if stop is not None else integers.cut(loop.iterable)
+        return most is not None and most <= FEW
+
+    def running(
+        self, node: cst.CSTNode, counts: Callable[[cst.Call], bool] = lambda site: True
+    ) -> list[Loop]:
+        """The step loops that run `node`, itself or by those calls of its function, and of those that make these, which
+        count; none where they are not all known."""
+        found: list[Loop] = []
+        waiting, seen = [node], set[Function]()
+        while waiting:
+            here = waiting.pop()
+            loop, function = self.step_loop(here), self._calls.function_at(here)
+            if loop is not None:
+                found.append(loop)
+                continue
+            sites = (
+                [site for site in self._calls.sites(function) if counts(site)] if function is not None else []
+            )
+            if function is None or not sites or self._calls.callers_outside(function):
+                return []
+            if function not in seen:
+                seen.add(function)
+                waiting += sites
+        return found
 
     def _asks_person(self, loop: Loop) -> bool:
         """Whether each iteration of `loop` waits for a person: `input("Next?")`, but not where a flag has it wait: `if

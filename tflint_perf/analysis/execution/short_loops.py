@@ -97,17 +97,18 @@ def counts_steps_of_critic(infer: Inference, loop: Loop) -> bool:
     return stop is not None and bool(names_a_critic(_setting(stop)))
 
 
-def shows_a_few(infer: Inference, calls: CallGraph, loop: Loop, made: Collection[cst.Call]) -> bool:
-    """Whether `loop`, of a few iterations, trains nothing, and a program goes through it once or a person looks at what
+def looks_at_a_few(
+    infer: Inference, calls: CallGraph, loop: Loop, made: Collection[cst.Call], *, once: bool
+) -> bool:
+    """Whether `loop`, of a few iterations, trains nothing, and a program goes through it `once` or a person looks at what
     it makes: `for _ in range(5): show_images(model(noise))`."""
     most = infer.integers.most(counts_to(infer, loop.iterable))
     if most is None or most > _FEW:
         return False
     run = [*made, *(inner for call in made for target in calls.targets(call) for inner in target.calls)]
     names = {callee_name(call) for call in run}
-    once = loop.parent is None and loop.function is None
     return not (
-        (names.isdisjoint(_SHOWING_PICTURES) and not once)
+        (not once and names.isdisjoint(_SHOWING_PICTURES))
         or not names.isdisjoint(("gradient", "run"))
         or any(trains_by(infer, call) for call in run)
     )
