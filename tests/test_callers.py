@@ -254,6 +254,20 @@ def test_a_call_of_a_step_of_another_file_makes_a_loop_a_step_loop(project: Path
     assert lint(paths, frozenset({"TFP406"})) == {"train.py": ["TFP406"]}
 
 
+def test_what_a_program_unpacks_for_a_function_of_its_own_is_known_in_other_files(project: Path) -> None:
+    program = """
+        from agents import Agent
+        def run(agent, steps):
+            for x in range(steps):
+                agent.learn(x)
+        if __name__ == "__main__":
+            settings = {"agent": Agent(), "steps": 9999}
+            run(**settings)
+    """
+    paths = write(project, agents=AGENT, train=program)
+    assert lint(paths, frozenset({"TFP101"})) == {"agents.py": ["TFP101"]}
+
+
 def test_a_class_whose_base_in_another_file_is_keras_s_is_one_of_keras_s(project: Path) -> None:
     base = "import tensorflow as tf\nclass Base(tf.keras.Model):\n    pass\n"
     model = (

@@ -24,6 +24,7 @@ from tflint_perf.analysis.values.caller import NEEDED, Fate, Given, How, Passed
 from tflint_perf.analysis.values.iterables import source
 from tflint_perf.analysis.values.outside import RUN_OVER, name_outside
 from tflint_perf.analysis.values.values import STREAMS, Value
+from tflint_perf.analysis.values.written import arguments
 from tflint_perf.finding import Via
 
 if TYPE_CHECKING:
@@ -174,37 +175,32 @@ def _call_of_given(model: Model, call: cst.Call) -> Iterator[Use]:
 def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
     """The arguments of a call that something is said of: batches are taken from them, they are some, the device made them,
     or they are models or datasets."""
-    for at, arg in enumerate(call.args if isinstance(call, cst.Call) else ()):
-        if arg.star:
+    for arg in arguments(model.infer, call) if isinstance(call, cst.Call) else ():
+        name, place, node = arg.keyword, arg.place, arg.value
+        if node is None:
             return
-        name = "" if arg.keyword is None else arg.keyword.value
-        place = at if arg.keyword is None else -1
-        size = model.loops.batches.size(arg.value)
+        size = model.loops.batches.size(node)
         few: Literal["", "sample", "batch"] = size if size in ("sample", "batch") else ""
-        if model.functional_models.is_of_model(arg.value):
+        if model.functional_models.is_of_model(node):
             yield Given(name, place, None, of_functional_model=True)
-        elif isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
-            how = model.batch_makers.sources.of(arg.value)
-            for value in model.value(arg.value).alternatives:
+        elif isinstance(node, cst.Name | cst.Attribute | cst.Call):
+            how = model.batch_makers.sources.of(node)
+            for value in model.value(node).alternatives:
                 path = _path_of_object(value)
-                made = how is None and not path and model.on_device.is_made_there(arg.value)
+                made = how is None and not path and model.on_device.is_made_there(node)
                 if how is not None or path or made or few or value.kind in _TOLD:
                     yield _told(model, Given(name, place, how, path, made, few), value)
         elif few:
             yield Given(name, place, None, size=few)
 
 
-def _passed(call: cst.CSTNode) -> Iterator[Passed]:
-    for at, arg in enumerate(call.args if isinstance(call, cst.Call) else ()):
-        if arg.star:
-            yield Passed("*", -1)
-            return
-        name, place = ("", at) if arg.keyword is None else (arg.keyword.value, -1)
+def _passed(model: Model, call: cst.CSTNode) -> Iterator[Passed]:
+    for arg in arguments(model.infer, call) if isinstance(call, cst.Call) else ():
         match arg.value:
             case cst.Name(value="True" | "False" | "None" as constant):
-                yield Passed(name, place, constant)
+                yield Passed(arg.keyword, arg.place, constant)
             case _:
-                yield Passed(name, place)
+                yield Passed(arg.keyword, arg.place)
 
 
 def _told(model: Model, given: Given, value: Value) -> Given:
@@ -279,7 +275,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         fates,
         parts,
         given=tuple(_given(model, place)) if how == "call" else (),
-        passed=tuple(_passed(place)) if how == "call" else (),
+        passed=tuple(_passed(model, place)) if how == "call" else (),
         files=tuple(_files(model, place)) if how == "call" else (),
         fed=how == "call" and isinstance(place, cst.Call) and model.feeds.a_step(place),
         guarded=guarded or model.once.runs_seldom(place),

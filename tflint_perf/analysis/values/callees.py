@@ -24,6 +24,7 @@ from tflint_perf.analysis.values.by_use import OF_MODELS
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.outside import Outside
 from tflint_perf.analysis.values.values import Value
+from tflint_perf.analysis.values.written import arguments
 
 # What is known of a model of whose class nothing is.
 _MODEL = Value("model")
@@ -288,6 +289,8 @@ class Callees:
                 return self._run_arguments(call, position)
             if has_stars(call) or self.is_map(call):
                 said = keyword_argument(call, parameter)  # `**others` can't give it as well
+                if said is None:
+                    said = self._unpacked(call, position, parameter)
                 if said is None or self.is_map(call):
                     return []
                 given.append(said)
@@ -300,6 +303,13 @@ class Callees:
             if found is not None:  # a call without it would fail
                 given.append(found)
         return given
+
+    def _unpacked(self, call: cst.Call, place: int, parameter: str) -> cst.BaseExpression | None:
+        """What a call passes as `parameter` in something written out that a star unpacks: `train(**settings)`."""
+        for given in arguments(self._infer, call):
+            if given.keyword == parameter or (given.place == place and place >= 0):
+                return given.value
+        return None
 
     def _function_argument_of_run(self, call: cst.Call, function: Function) -> bool:
         return bool(call.args) and self._function_argument(call.args[0].value) is function

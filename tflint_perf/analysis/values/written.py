@@ -1,14 +1,18 @@
-"""Sequences whose items stand in the source: `[1, 2]`, `sizes` of `sizes = (1, 2)`, `self.sizes` likewise."""
+"""Sequences and dicts whose items stand in the source: `[1, 2]`, `sizes` of `sizes = (1, 2)`, `self.sizes` likewise; and
+the arguments that a call unpacks from them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.analysis.python.scopes import Binding
-from tflint_perf.analysis.python.syntax import last_name, part_at
+from tflint_perf.analysis.python.syntax import last_name, part_at, string
 from tflint_perf.analysis.values.iterables import wrapper
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.values.infer import Inference
@@ -33,6 +37,73 @@ def written_out(infer: Inference, node: cst.BaseExpression | None) -> tuple[cst.
             case _:
                 return None
     return None
+
+
+def written_by_key(
+    infer: Inference, node: cst.BaseExpression | None
+) -> Mapping[str, cst.BaseExpression] | None:
+    """The values of `node`, a dict that is written out, by their keys, also those that are put in later; None for what is
+    none, or where a key is not in sight. What a key has two values for is left out."""
+    match node:
+        case cst.Dict():
+            keys = [string(part.key) if isinstance(part, cst.DictElement) else None for part in node.elements]
+            values = [part.value for part in node.elements]
+        case cst.Call() if builtin_or_qualified(infer, node.func) == "dict":
+            keys = [arg.keyword.value if arg.keyword is not None else None for arg in node.args]
+            values = [arg.value for arg in node.args]
+        case cst.Name() | cst.Attribute():
+            match bindings_of(infer, node):
+                case [Binding(kind="assign", path=()) as binding]:
+                    return _with_what_is_put(infer, binding)
+            return None
+        case _:
+            return None
+    return dict(zip(map(str, keys), values, strict=True)) if None not in keys else None
+
+
+def _with_what_is_put(infer: Inference, binding: Binding) -> Mapping[str, cst.BaseExpression] | None:
+    if isinstance(binding.value, cst.Name | cst.Attribute):
+        return None  # another name for a dict, to which either may add
+    made = written_by_key(infer, binding.value)
+    puts = infer.contents.puts(binding, infer.names.scope_of(binding.node))
+    if made is None or any(put.key is None or put.inner for put in puts):
+        return None
+    keys = [*made, *(str(put.key) for put in puts)]
+    values = [*made.values(), *(put.value for put in puts)]
+    return {key: value for key, value in zip(keys, values, strict=True) if keys.count(key) == 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a call: its `keyword`, or "" and its `place` (else -1); where a star hides what there is, both say
+    so ("*", -1) and the value is None."""
+
+    keyword: str
+    place: int
+    value: cst.BaseExpression | None
+
+
+def arguments(infer: Inference, call: cst.Call) -> Iterator[Argument]:
+    """The arguments of `call`, those that it unpacks of what is written out among them, up to a star that hides some."""
+    place = 0
+    for arg in call.args:
+        if arg.keyword is not None:
+            yield Argument(arg.keyword.value, -1, arg.value)
+            continue
+        if arg.star == "**":
+            named = written_by_key(infer, arg.value)
+            if named is None:
+                yield Argument("*", -1, None)
+                return
+            yield from (Argument(key, -1, value) for key, value in named.items())
+            continue
+        items = written_out(infer, arg.value) if arg.star else (arg.value,)
+        if items is None:
+            yield Argument("*", -1, None)
+            return
+        for item in items:
+            yield Argument("", place, item)
+            place += 1
 
 
 def _bound_to(infer: Inference, node: cst.Name | cst.Attribute) -> cst.BaseExpression | None:
