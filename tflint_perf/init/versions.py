@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tflint_perf.project.requirements import FILES
 from tflint_perf.records import dataclass
 
 Release = tuple[int, ...]
 
-# What people write dependencies into, of Python, of conda, of pipenv.
+# What else people write dependencies into.
 _FILES = (
-    "pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "*requirements*.txt", "requirements/*.txt",
-    "environment*.yml", "environment*.yaml", "conda*.yml", "conda*.yaml",
+    *FILES, "*requirements*.txt", "requirements/*.txt", "environment*.yml", "environment*.yaml", "conda*.yml", "conda*.yaml",
 )  # fmt: skip
 _CLAUSE = r"(?:===|==|~=|>=|<=|!=|<|>|\^|~|=)\s*\d[\w.*]*"
 # `tensorflow==2.3`, `tensorflow-gpu [x] >=2.3,<3`, `tensorflow=2.3`; `tensorflow = "2.3"`, `= {version = "^2.3"}`.

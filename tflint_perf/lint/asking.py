@@ -11,6 +11,7 @@ import libcst as cst
 from tflint_perf.analysis.execution.keras_backends import is_for_another_backend
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.dead_code import never_runs
+from tflint_perf.analysis.values.frameworks import packages
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.lint.early_findings import go_on
 from tflint_perf.rule import Report, Rule
@@ -30,12 +31,17 @@ def reports_of(model: Model, rules: Iterable[type[Rule]], problems: list[str]) -
         InternalError: a rule of this project failed.
     """
     elsewhere = guarded("devices", model.devices.runs_keras_elsewhere)
-    return [
+    reports = [
         (rule, report)
         for rule in rules
         if rule.any_backend or not elsewhere
         for report in tolerant(rule, partial(_ask, rule, model), problems) or ()
     ]
+    if all(rule.any_backend for rule, _ in reports) or "tensorflow" in packages(model.walk):
+        return reports
+    if not guarded("the project's requirements", model.infer.outside.keras_runs_elsewhere):
+        return reports
+    return [(rule, report) for rule, report in reports if rule.any_backend]
 
 
 def tolerant(rule: type[Rule], work: Callable[[], T], problems: list[str]) -> T | None:

@@ -266,6 +266,10 @@ class Linked:
         """The texts of the modules that imported names are in, and of what these import."""
         return tuple(self._files.texts.behind(self._file, dotted))
 
+    def keras_runs_elsewhere(self) -> bool:
+        """Whether the project says that it needs Keras and another framework that it runs on, and not TensorFlow."""
+        return self._files.texts.keras_runs_elsewhere
+
     def _value(self, found: Found | None) -> Value:
         if found is None or found.thing is None or found.what == "module":
             return UNKNOWN

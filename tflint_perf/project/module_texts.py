@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tflint_perf.lint.screen import names_framework
 from tflint_perf.project.module_search import ModuleSearch
+from tflint_perf.project.requirements import keras_runs_elsewhere
 from tflint_perf.project.surroundings import Surroundings
 from tflint_perf.text.code import code_of
 
@@ -20,8 +21,10 @@ class ModuleTexts:
     """The text of each module of the project below `root`, read when first asked for."""
 
     def __init__(self, root: Path, around: Surroundings) -> None:
+        self._root = root
         self.search = ModuleSearch(root, around, lambda file: self._read(file)[0])
         self._around = around
+        self._elsewhere: dict[Path, tuple[bool, frozenset[str]]] = {}
         self._texts: dict[Path, tuple[bytes, tuple[str, ...]]] = {}
         self._imported: dict[Path, tuple[tuple[Path, ...], frozenset[str]]] = {}
 
@@ -50,6 +53,12 @@ class ModuleTexts:
     def bring_framework(self, file: Path, data: bytes) -> bool:
         """Whether a file with this code imports modules of the project that name TensorFlow or Keras."""
         return any(map(names_framework, self.behind(file, imported_anywhere(data))))
+
+    @property
+    def keras_runs_elsewhere(self) -> bool:
+        """Whether the project needs Keras on another framework than TensorFlow, by the files that say what it needs."""
+        root, around = self._root, self._around
+        return around.known(self._elsewhere, root, False, lambda: keras_runs_elsewhere(root, around))
 
     def _imported_by(self, file: Path) -> tuple[Path, ...]:
         """The modules of the project that a file imports."""

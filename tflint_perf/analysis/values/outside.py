@@ -109,6 +109,9 @@ class Outside(Protocol):
         """The texts of the modules that imported names are in, and of all files of the project that these import; none
         where they are in no file of the project."""
 
+    def keras_runs_elsewhere(self) -> bool:
+        """Whether the project says that it needs Keras and another framework that it runs on, and not TensorFlow."""
+
 
 @runtime_checkable
 class AskedAboutCallers(Protocol):
@@ -206,6 +209,10 @@ class Nothing:
     def module_texts(self, *dotted: str) -> tuple[bytes, ...]:
         """None."""
         return ()
+
+    def keras_runs_elsewhere(self) -> bool:
+        """No."""
+        return False
 
 
 NOTHING = Nothing()
