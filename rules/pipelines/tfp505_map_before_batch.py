@@ -47,7 +47,8 @@ class MapBeforeBatch(Rule):
 
     Functions with anything that is not known to be element-wise: decoding, resizing, random ops, reductions,
     reshaping, indexing, arithmetic between tensors that may differ in shape. Also `padded_batch` and the like, a
-    `map` that already gets batches, and what a `cache` after the `map` keeps from the first of several epochs on. Datasets
+    `map` that already gets batches, pipelines that read or decode a file for each element, next to which a call is
+    nothing, and what a `cache` after the `map` keeps from the first of several epochs on. Datasets
     that nothing reads, or of which only a few elements are looked at.
 
     ## Sources
@@ -72,7 +73,7 @@ class MapBeforeBatch(Rule):
                 function = argument(call, 0, "map_func")
                 if call in seen or function is None or model.successors.is_kept(call):
                     continue
-                if model.successors.is_only_looked_at(batch):
+                if model.successors.is_only_looked_at(batch) or any(map(model.growth.decodes, pipelines)):
                     continue
                 seen.add(call)
                 named = isinstance(function, cst.Name | cst.Attribute)

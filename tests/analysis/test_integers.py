@@ -110,11 +110,15 @@ LENGTHS = {
     "a list of so many": ("here([0] * 4)", 4),
     "a list made of one": ("here([f(x) for x in (a, b)])", 2),
     "the first few": ("here(xs[:7])", 7),
+    "folds": ("from sklearn.model_selection import KFold\nkf = KFold(n_splits=3)\nhere(enumerate(kf.split(x), 1))", 3),
+    "folds of which none says how many": ("from sklearn.model_selection import TimeSeriesSplit\nhere(TimeSeriesSplit().split(x))", 5),
+    "folds of an unknown number": ("from sklearn.model_selection import KFold\nhere(KFold(n).split(x))", None),
+    "parts of a text": ("here(text.split(','))", None),
     "a star": ("here([*xs, a])", None),
     "a list that grows": ("xs = [a]\nxs.append(b)\nhere(xs)", None),
     "what is unknown": ("here(xs)", None),
     "what has no end": ("import itertools\nhere(itertools.count(5))", None),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("source", "expected"), LENGTHS.values(), ids=LENGTHS.keys())

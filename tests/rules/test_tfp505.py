@@ -74,6 +74,15 @@ SILENT = {
     ),
     "padded batches": "single.map(lambda x: x / 2.0).padded_batch(32)",
     "batches of batches": "single.batch(8).map(lambda x: x / 2.0).batch(32)",
+    "files that are read one by one": (
+        "def load(path):\n    return tf.io.decode_png(tf.io.read_file(path))\n"
+        "single.map(load).map(lambda x: x / 2.0).batch(32)"
+    ),
+    "files that are read one by one, in one of two datasets": (
+        "def load(path):\n    return tf.io.decode_png(tf.io.read_file(path))\n"
+        "both = tf.data.Dataset.zip((single.map(load), other))\n"
+        "both.map(lambda x, y: (x / 2.0, y)).batch(32)"
+    ),
     "no dataset": "frame.map(lambda x: x / 2.0).batch(32)",
     "a model of the file": "def f(x):\n    return model(x) / 2.0\nsingle.map(f).batch(32)",
 }
@@ -85,6 +94,11 @@ def test_a_map_that_may_differ_on_a_batch_is_left_alone(source: str) -> None:
 
 
 FLAGGED = {
+    "files that are kept once they are read": (
+        "def load(path):\n    return tf.io.decode_png(tf.io.read_file(path))\n"
+        "single.map(load).cache().map(lambda x: x / 2.0).batch(32)",
+        [3],
+    ),
     "what is looked at, and trained on": (
         "ds = single.map(lambda x: x / 2.0).batch(3)\nfor x in ds:\n    print(x)\n    break" + FIT.format(9),
         [1],

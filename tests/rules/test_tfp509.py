@@ -42,6 +42,19 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "a few small images in floats": """
+        def f(image, label):
+            return tf.cast(image, tf.float32) / 255., label
+        ds = tfds.load("mnist", split="train", as_supervised=True).map(f).shuffle(1000).batch(32)
+        """,
+    "what a function makes for a look": """
+        def prepare(training=True):
+            ds = files.map(load)
+            ds = ds.shuffle(1000) if training else ds
+            return ds.batch(32)
+        ds = prepare()
+        batch = next(iter(ds))
+        """,
     "decoded on one of two ways": """
         ds = records.map(decode) if kind == "images" else records.map(extract)
         ds = ds.shuffle(1000)
@@ -254,6 +267,21 @@ SILENT = {
     "a star": "files.map(*args).shuffle(*more)",
 }
 FLAGGED = {
+    "what a function makes for a look and for training": """
+        def prepare():
+            ds = files.map(load).shuffle(1000)  # <-
+            return ds.batch(32)
+        ds = prepare()
+        batch = next(iter(ds))
+        model = tf.keras.Sequential()
+        model.fit(ds)
+        """,
+    "what is looked at on each step": """
+        def prepare():
+            return files.map(load).shuffle(1000)  # <-
+        for step in range(1000):
+            train_step(next(iter(prepare())))
+        """,
     "images to which one way does what is not in sight": """
         ds = records.map(decode)
         if augmented:
@@ -303,14 +331,14 @@ FLAGGED = {
         if flip:
             ds = ds.map(tf.image.random_flip_left_right)
         ds = ds.map(lambda x: tf.cast(x, tf.float32) / 127.5 - 1.0)
-        ds = ds.shuffle(1000)  # <-
+        ds = ds.shuffle(60000)  # <-
         """,
     "decoded images": "files.map(load).shuffle(1000).batch(32)  # <-",
     "8-bit images of a dataset that a function is applied to": """
         def prepare(ds):
             ds = ds.map(lambda x, y: (tf.cast(x, tf.float32), y))
             ds = ds.map(lambda x, y: (x / 128.0 - 1.0, y))
-            return ds.shuffle(1000).batch(32)  # <-
+            return ds.shuffle(60000).batch(32)  # <-
         train = tfds.load("mnist", split="train", as_supervised=True).apply(prepare)
         """,
     "decoded images that are changed, by the name of what does it": """
@@ -446,7 +474,7 @@ FLAGGED = {
         def f(features):
             return tf.cast(features["image"], tf.float32) / 127.5 - 1.0, features["label"]
         ds = tfds.load(name="mnist", split=tfds.Split.TRAIN)
-        ds = ds.repeat(-1).map(f).shuffle(100)  # <-
+        ds = ds.repeat(-1).map(f).shuffle(10_000)  # <-
         """,
     "8-bit images that are standardized": """
         def f(x, y):

@@ -122,6 +122,7 @@ Files and other libraries
 - `opens-files`: gives a file. `reads-elsewhere`: reads, or looks up, what no op does.
 - `has-no-file`: computes, and has no file to read in. `reads-records`: a dataset of what stands in files.
 - `lists-files`, `walks-files`, `matches-files`, `lists-devices`: lists of those.
+- `folds`: an object whose `split` gives so many parts of data, unless it is told another number.
 - `restores`: reads what a model learned before. `loads-model`, `loads-objects`, `loads-compiled`: what was saved of a model, an object, or a compiled function.
 - `exports`: writes a compiled function for other programs, or makes what is written.
 - `checkpoints`: keeps what it is given, and runs nothing of it. `whole-model`: makes a model with its weights.

@@ -36,7 +36,9 @@ _SMALL = 128 * 128
 _SMALL_IN_FLOATS = 96 * 96
 _FLOATS = frozenset({"float32", "float64"})
 READS_FILES = "reads and decodes files"
-_OF_BYTES = "makes floats of bytes"
+OF_BYTES = "makes floats of bytes"
+# What functions do that takes so long.
+_TAKING_MILLISECONDS = ("reads-file", "decodes-images", "decodes-audio", "reads-images")
 # What a function of another file makes of bytes, and whether it divides them by 255.
 _FLOATS_OF_ANY, _SCALED = "floats", "scaled floats"
 # A function that runs more functions than this decides about more than an element.
@@ -67,6 +69,23 @@ class Growth:
         hows = [self._of_map(functions, self._calls_of(functions), before) for functions in choices]
         return (hows[0] if all(hows) else "") if hows else self._elsewhere(stage, before)
 
+    def decodes(self, pipeline: Pipeline) -> bool:
+        """Whether a stage of `pipeline` reads a file for each element, or decodes one, which takes milliseconds: each time,
+        and not only before a `cache`."""
+        kept = max((at for at, stage in enumerate(pipeline) if stage.name == "cache"), default=-1)
+        return any(map(self._decodes, pipeline[kept + 1 :]))
+
+    def _decodes(self, stage: Stage) -> bool:
+        if stage.name != "map":
+            return any(self.decodes(way) for given in stage.inputs for way in given.pipelines)
+        functions = [function for choice in self._choices(stage) for function in choice]
+        return any(has(self._name(call), *_TAKING_MILLISECONDS) for call in self._calls_of(functions))
+
+    def bytes_of_floats(self, pipeline: Pipeline) -> float:
+        """How many bytes an image that `pipeline` makes floats of takes; `inf` where its size is not known."""
+        pixels = self._eight_bits.at_source(pipeline, scaled=True)
+        return math.inf if pixels is None else _BYTES_OF_A_FLOAT * pixels
+
     def of_function(self, function: Function) -> str:
         """How a function of this file makes elements larger, as other files need to know it."""
         functions = list(islice(self._reached(function, set()), _MOST + 1))
@@ -76,7 +95,7 @@ class Growth:
         how = self._by_decoding(calls)
         if how is None and self._makes_floats_of(functions, calls) and self._least(calls) == math.inf:
             if any(map(self._decodes_bytes, calls)):
-                return _OF_BYTES
+                return OF_BYTES
             return _SCALED if any(map(scales_eight_bits, functions)) else _FLOATS_OF_ANY
         return how or ""
 
@@ -91,7 +110,7 @@ class Growth:
         """The same, as another file tells it; floats count where they are made of bytes."""
         if how not in (_SCALED, _FLOATS_OF_ANY):
             return how
-        return _OF_BYTES if self._size_before(before, scaled=how == _SCALED) else ""
+        return OF_BYTES if self._size_before(before, scaled=how == _SCALED) else ""
 
     def stays_large(self, stage: Stage, before: Pipeline, how: str) -> bool:
         """Whether `stage` is known to keep elements large: it makes nothing much smaller of what became large, as `how`
@@ -131,10 +150,10 @@ class Growth:
             return how_decoded or ""
         least = self._least(calls)
         if any(map(self._decodes_bytes, calls)):
-            return _OF_BYTES if least == math.inf else ""
+            return OF_BYTES if least == math.inf else ""
         size = self._bytes_before(before, functions)
         grows = size is not None and (least == math.inf or _BYTES_OF_A_FLOAT * least > size)
-        return _OF_BYTES if grows else ""
+        return OF_BYTES if grows else ""
 
     def _by_decoding(self, calls: list[cst.Call]) -> str | None:
         """How calls make more of what they decode, "" where that is little; None where they decode no images."""

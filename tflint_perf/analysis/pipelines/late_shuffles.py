@@ -8,7 +8,7 @@ from tflint_perf.analysis.apis.facts import fact, methods
 from tflint_perf.analysis.conventions import names_a_batch_size
 from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.pipelines.batching import Batching
-from tflint_perf.analysis.pipelines.growth import Growth
+from tflint_perf.analysis.pipelines.growth import OF_BYTES, Growth
 from tflint_perf.analysis.pipelines.stages import Stages
 from tflint_perf.analysis.pipelines.successors import Successors
 from tflint_perf.analysis.python.syntax import (
@@ -24,6 +24,8 @@ from tflint_perf.records import dataclass
 
 BATCHES = "batches"
 _BUCKETING = "bucket_by_sequence_length"
+# A buffer of so many bytes is nothing beside what TensorFlow itself takes.
+_LITTLE = 16 * 2**20
 # Stands for what comes behind a dataset.
 _END = Stage("end", cst.Call(cst.Name("end")))
 
@@ -69,12 +71,22 @@ class LateShuffles:
         # To keep all elements in memory is an option where another way leads past it.
         passing = [way for way in ways if not any(map(_is_in_memory, way))]
         found = {way: self._along(way) for way in passing or ways}
+        found = {
+            way: late for way, late in found.items() if late is None or not self._holds_little(way, late)
+        }
         late = next((each for each in found.values() if each is not None), None)
         if late is None or late.how == BATCHES:
             return late if None not in found.values() else None
         large = late.stages[0].call
         others = (way for way, how in found.items() if how is None)
         return late if all(any(stage.call is large for stage in way) for way in others) else None
+
+    def _holds_little(self, way: Pipeline, late: LateShuffle) -> bool:
+        """Whether the buffer takes next to nothing with floats in it, too: a few small images."""
+        if late.how != OF_BYTES:
+            return False
+        held = self._infer.integers.most(argument(way[-1].call, 0, "buffer_size"))
+        return held is not None and held * self._growth.bytes_of_floats(way) < _LITTLE
 
     def _is_thrown_away(self, shuffle: cst.Call) -> bool:
         """Whether the result of `shuffle` is thrown away, as in a statement `dataset.shuffle(n)`: nothing is shuffled

@@ -22,6 +22,7 @@ from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.syntax import (
     callee_name,
     has_stars,
+    is_name,
     keyword_argument,
     names_written,
 )
@@ -170,40 +171,51 @@ class Successors:
         return bool(self._purposes.get(call))
 
     def is_only_looked_at(self, call: cst.Call) -> bool:
-        """Whether the program takes only a few elements of what `call` gives, as by `for x in dataset.take(1)`, or none
-        at all."""
+        """Whether the program takes only a few elements of what `call` gives, as by `for x in dataset.take(1)` or
+        `next(iter(dataset))`, or none at all."""
+        return self._is_looked_at(call, frozenset())
+
+    def _is_looked_at(self, call: cst.Call, asked: frozenset[cst.Call]) -> bool:
+        if call in asked:
+            return False
+        asked |= {call}
         if self._infer.integers.takes_few(call):
             return True
-        names = self._names_alone(call)
-        if names is None:
-            return self._is_receiver(call) and self._is_built_on_for_a_look(call)
-        reads = [
-            use
-            for name in names
-            for use in self._walk.names.get(name, ())
-            if is_read(self._walk.parents, use)
-        ]
+        reads = self._reads(call)
+        if reads is None:
+            if self._is_receiver(call):
+                return self._is_built_on_for_a_look(call, asked)
+            return self._is_inspected(call, asked)
         if not reads:
             return self._calls.function_at(call) is not None or self._programs.trains()
         looks = [use for use in reads if not self._is_receiver(use)]
-        return all(map(self._is_inspected, looks)) and (
-            len(looks) == len(reads) or self._is_built_on_for_a_look(call)
+        return all(self._is_inspected(use, asked) for use in looks) and (
+            len(looks) == len(reads) or self._is_built_on_for_a_look(call, asked)
         )
 
-    def _is_built_on_for_a_look(self, call: cst.Call) -> bool:
+    def _is_built_on_for_a_look(self, call: cst.Call, asked: frozenset[cst.Call]) -> bool:
         later = self._next.get(call, ())
-        return bool(later) and all(
-            stage.call is not call and self.is_only_looked_at(stage.call) for stage in later
-        )
+        return bool(later) and all(self._is_looked_at(stage.call, asked) for stage in later)
 
-    def _names_alone(self, call: cst.Call) -> set[str] | None:
-        """The names that a statement assigns the result of `call` to; None where it does anything else with it."""
+    def _reads(self, call: cst.Call) -> list[cst.Name] | None:
+        """Where a name is read that a statement assigns the result of `call` to, under a condition or not; None where it
+        does anything else with it."""
         statement = self._walk.parents.get(call)
-        if not isinstance(statement, cst.Assign) or not all(
-            isinstance(target.target, cst.Name) for target in statement.targets
-        ):
+        while isinstance(statement, cst.IfExp):
+            statement = self._walk.parents.get(statement)
+        if not isinstance(statement, cst.Assign):
             return None
-        return set(names_written([statement]))
+        reads: list[cst.Name] = []
+        for target in statement.targets:
+            if not isinstance(target.target, cst.Name):
+                return None
+            mentions = self._infer.names.mentions(target.target.value, self._infer.names.home(target.target))
+            reads += (use for use in mentions if self._may_read(use, statement.value))
+        return reads
+
+    def _may_read(self, use: cst.Name, value: cst.BaseExpression) -> bool:
+        found = self._infer.bindings_reaching(use) if is_read(self._walk.parents, use) else None
+        return found is not None and any(binding.value is value for binding in found[1])
 
     def _is_receiver(self, node: cst.CSTNode) -> bool:
         """Whether another stage is added directly to `node`."""
@@ -219,14 +231,32 @@ class Successors:
             and callee_name(stage) in methods("Dataset", "stage")
         )
 
-    def _is_inspected(self, node: cst.CSTNode) -> bool:
-        """Whether `node` is what a loop iterates over that ends after a few elements."""
+    def _is_inspected(self, node: cst.CSTNode, asked: frozenset[cst.Call]) -> bool:
+        """Whether `node` is what a loop iterates over that ends after a few elements, or `next` takes one of, or is what a
+        function gives to callers of whom each does so."""
         around = self._walk.parents.get(node)
-        return (
-            isinstance(around, cst.For)
-            and around.iter is node
-            and only_inspects(self._infer, self._walk.loops[around])
-        )
+        match around:
+            case cst.For():
+                return around.iter is node and only_inspects(self._infer, self._walk.loops[around])
+            case cst.Return():
+                return self._is_given_for_a_look(around, asked)
+        iterated = self._call_given(node, "iter")
+        taken = self._call_given(iterated, "next") if iterated is not None else None
+        return taken is not None and not self._loops.is_repeated(taken)
+
+    def _call_given(self, node: cst.CSTNode, name: str) -> cst.Call | None:
+        """The call of a function of that name that gets `node` alone."""
+        given = self._walk.parents.get(node)
+        call = self._walk.parents.get(given) if isinstance(given, cst.Arg) else None
+        alone = isinstance(call, cst.Call) and len(call.args) == 1 and is_name(call.func, name)
+        return call if isinstance(call, cst.Call) and alone else None
+
+    def _is_given_for_a_look(self, statement: cst.Return, asked: frozenset[cst.Call]) -> bool:
+        function = self._calls.function_at(statement)
+        if function is None or self._calls.callers_outside(function):
+            return False
+        sites = self._calls.sites(function)
+        return bool(sites) and all(self._is_looked_at(site, asked) for site in sites)
 
     @cached_property
     def _purposes(self) -> dict[cst.Call, set[Purpose]]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import fact
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, callee_name, integer, part_at
@@ -275,7 +276,20 @@ class Integers:
             known = [number for number in bounds if number is not None]
             if 0 < len(known) == len(bounds) <= 3 and 0 not in known[2:]:
                 return len(range(*known))
-        return None
+        return self._folds(call, depth) if callee_name(call) == "split" else None
+
+    def _folds(self, call: cst.Call, depth: int) -> int | None:
+        """How many folds of data there are: 3 for `KFold(3).split(x)`."""
+        splitter = call.func.value if isinstance(call.func, cst.Attribute) else None
+        if isinstance(splitter, cst.Name | cst.Attribute):
+            match bindings_of(self._infer, splitter):
+                case [Binding(kind="assign", value=cst.Call() as made, path=())]:
+                    splitter = made
+        if not isinstance(splitter, cst.Call):
+            return None
+        usual = fact(self._infer.names.qualified(splitter.func), "folds")
+        given = argument(splitter, 0, "n_splits")
+        return self._greatest(given, depth) if usual and given is not None else int(usual) if usual else None
 
     # What cuts off
 
