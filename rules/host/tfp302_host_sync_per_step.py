@@ -73,7 +73,8 @@ class HostSyncPerStep(Rule):
     What runs under a guard or another condition, unless that holds on most steps (`if len(memory) > 1000`), once an
     epoch, in a loop of up to ten steps, or in one without training that the program goes through once beside it; values that decide what the program does, reach an environment, or are
     kept in a list or an attribute; code in `with tf.device("/cpu:0")`; elements of a dataset, shapes and strings, which are already on the host; and what comes
-    after `train_on_batch` and the like, which have waited for the device. The fix
+    after `train_on_batch` and the like, which have waited for the device; results of a call of which the step needs another
+    copy anyway. The fix
     moves only statements that do nothing but show values: it leaves a progress bar that counts its calls, `bar.update(1)`, as it
     is. Such a bar can be given the value of a few steps ago, for which nobody has to wait any more.
 
@@ -126,6 +127,7 @@ def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
         not syncs
         or model.single_passes.hold(statement)
         or _has_waited(model, statement)
+        or _waits_anyway(model, statement, syncs)
         or any(not sync.fates or not sync.fates <= _REMEDIES.keys() for sync in syncs)
     ):
         return None
@@ -145,6 +147,32 @@ def _has_waited(model: Model, statement: cst.CSTNode) -> bool:
         and place(call).order < place(statement).order
         for call in calls
     )
+
+
+def _waits_anyway(model: Model, statement: cst.CSTNode, syncs: list[Sync]) -> bool:
+    """Whether the same step needs a copy of what the same calls gave as the tensors of `syncs`, or where these only count, of
+    anything: it waits for the device all the same."""
+    copies = model.own(Syncs)
+    loop = copies.loop_of(statement)
+    made = {value for sync in syncs for value in _made_by(model, sync.tensor)}
+    only_counts = all(sync.fates == {"counted"} for sync in syncs)
+    if loop is None or not (made or only_counts):
+        return False
+    return any(
+        other.fates - _REMEDIES.keys()
+        and (only_counts or not made.isdisjoint(_made_by(model, other.tensor)))
+        and copies.is_on_each_step(other.node)
+        for beside in model.own(Copying).statements
+        if beside is not statement and copies.loop_of(beside) is loop
+        for other in copies.of_statement(beside)
+    )
+
+
+def _made_by(model: Model, tensor: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The calls of which the tensor that a name stands for is a result."""
+    found = model.infer.bindings_reaching(tensor) if isinstance(tensor, cst.Name) else None
+    values = [binding.value for binding in found[1]] if found is not None else []
+    return [value for value in values if isinstance(value, cst.Call)]
 
 
 def _is_of_keras(model: Model, method: cst.Attribute) -> bool:

@@ -33,6 +33,31 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "what a step has to copy as well": """
+        for x, y in dataset:
+            loss = train_step(x, y)
+            kept.append(loss.numpy())
+            print(loss)
+        plt.plot(kept)
+        """,
+    "a count where each step has to copy something": """
+        for x, y in dataset:
+            pool[:] = model(x).numpy()
+            train_step(pool, y)
+            if optimizer.iterations.numpy() % 100 == 0:
+                save(pool)
+        """,
+    "a look at each of several files once an epoch": """
+        import glob
+        def test_files(paths):
+            for path in paths:
+                fake = model(np.load(path)[None])
+                print(fake.numpy().mean())
+        for epoch in range(100):
+            for x, y in dataset:
+                train_step(x, y)
+            test_files(glob.glob("test/*.npy"))
+        """,
     "on the host's own device": """
         device = "/cpu:0"
         with tf.device(device):
@@ -755,15 +780,16 @@ PLACES = {
             shown, drawn = [], []
             for x, y in dataset:
                 loss = train_step(x, y)
+                other = train_step(y, x)
                 kept.append(np.asscalar(loss.numpy()))
                 history["loss"].append(loss.numpy())
-                shown.append(loss.numpy())
-                drawn.append(loss.numpy())
+                shown.append(other.numpy())
+                drawn.append(other.numpy())
             plt.plot(drawn)
             return shown
         run(dataset)
         """,
-        [7, 8],
+        [8, 9],
     ),
     "what picks rows of a tensor, and rows that become a tensor again": (
         """

@@ -1,7 +1,7 @@
 """Single passes: loops of steps that train nothing, and that a program goes through once for each model that it trains.
 
-Over a test set behind the last epoch, over a few results that are plotted, over the candidates for first weights; or over what a
-program is given that applies a model which was trained before. What a step of such a loop costs is paid as often as the loop is
+Over a test set behind the last epoch, over a few results that are plotted, over the candidates for first weights, over files each
+of which is looked at by itself; or over what a program is given that applies a model which was trained before. What a step of such a loop costs is paid as often as the loop is
 long, where a step of training is paid for in each epoch.
 """
 
@@ -14,6 +14,7 @@ import libcst as cst
 
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import extent
+from tflint_perf.analysis.execution.short_loops import runs_over_files
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.execution.steps import GradientSteps
 from tflint_perf.analysis.python.flow import loops_around
@@ -54,6 +55,7 @@ class SinglePasses:
         train_calls: TrainCalls,
         programs: Programs,
     ) -> None:
+        self._infer = infer
         self._walk = infer.walk
         self._calls = calls
         self._loops = loops
@@ -93,7 +95,9 @@ class SinglePasses:
     def _is_pass(self, loop: Loop, allowed: Passes) -> bool:
         if not self._only_looks(loop):
             return False
-        return (allowed.of_results and self._programs.applies_only()) or self._is_beside(loop)
+        if allowed.of_results and (self._programs.applies_only() or runs_over_files(self._infer, loop)):
+            return True
+        return self._is_beside(loop)
 
     @remembered
     def _is_beside(self, loop: Loop) -> bool:
