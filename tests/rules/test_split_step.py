@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 
@@ -117,6 +117,62 @@ def test_what_the_host_makes_ready_under_the_tape_goes_before_the_call() -> None
     assert text.endswith(
         "    y = np.array(y)\n    self._train_step(tf.convert_to_tensor(x), tf.cast(y, tf.float32))\n"
     )
+
+
+def test_what_the_rest_of_the_step_uses_goes_before_the_call_with_the_slices_that_it_is_made_of() -> None:
+    text = split(
+        step("""
+            answers = self.model(x)
+            # without the first token
+            labels = y[:, 1:]
+            mask = np.where(labels == 0, 0, 1)
+            loss = tf.reduce_mean((answers - labels) * mask)
+        """)
+    )
+    assert text.endswith("""\
+    # without the first token
+    labels = y[:, 1:]
+    mask = np.where(labels == 0, 0, 1)
+    self._train_step(
+        tf.convert_to_tensor(x),
+        tf.cast(labels, tf.float32),
+        tf.cast(mask, tf.float32),
+    )
+""")
+
+
+def test_a_mask_is_a_float_for_a_function_that_multiplies_by_it() -> None:
+    function = """
+        def masked(self, losses, mask):
+            return tf.reduce_mean(losses * mask)
+
+    """
+    text = split(
+        dedent(function)
+        + step("""
+            labels = y[:, 1:]
+            mask = np.where(labels == 0, 0, 1)
+            loss = self.masked(self.model(x), mask)
+        """)
+    )
+    assert text.endswith("    self._train_step(tf.convert_to_tensor(x), tf.cast(mask, tf.float32))\n")
+
+
+@pytest.mark.parametrize(
+    "under_tape",
+    [
+        # a tape follows variables, and what it was told to watch
+        "weights = self.model.weights[0][1:]\nmask = np.sign(weights)\nloss = tf.reduce_mean(self.model(x) * mask)",
+        "tape.watch(y)\npart = y[1:]\nmask = np.sign(part)\nloss = tf.reduce_mean(self.model(x) * mask)",
+        # what runs first meets other values
+        "loss = tf.reduce_mean(self.model(x) - y)\ny = y[:, 1:]\nmask = np.sign(y)\nloss += tf.reduce_sum(mask)",
+        # of an op
+        "labels = tf.nn.relu(y)\nmask = np.sign(labels)\nloss = tf.reduce_mean(self.model(x) * mask)",
+    ],
+)
+def test_what_the_rest_of_the_step_uses_stays_where_it_may_mean_something_else_before(under_tape: str) -> None:
+    note = refusal("TFP101", HEAD + indent(step(under_tape), "    ") + TAIL)
+    assert "the rest of the step uses what this computes" in note
 
 
 def test_a_ragged_tensor_of_lists_is_made_before_the_call() -> None:

@@ -175,7 +175,48 @@ print(np.round(losses[-3:], 4))
 """
 
 
-@pytest.mark.parametrize("source", [ACTOR_CRITIC, REPLAY, BATCHES], ids=["actor-critic", "replay", "batches"])
+MASKED = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+def masked(answers, labels, mask):
+    losses = tf.keras.losses.sparse_categorical_crossentropy(labels, answers, from_logits=True)
+    return tf.reduce_sum(losses * mask) / tf.reduce_sum(tf.cast(mask, tf.float32))
+
+
+def train(model, optimizer, sentences, padding):
+    losses = []
+    for start in range(0, len(sentences) - 15, 16):
+        batch = sentences[start : start + 16]
+        with tf.GradientTape() as tape:
+            answers = model(batch[:, :-1])
+            labels = batch[:, 1:]
+            mask = np.where(labels == padding, 0, 1)
+            loss = masked(answers, labels, mask)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        losses.append(loss.numpy())
+    return losses
+
+
+model = tf.keras.Sequential(
+    [tf.keras.Input((7,), dtype="int64"), tf.keras.layers.Embedding(20, 8), tf.keras.layers.Dense(20)]
+)
+sentences = np.random.randint(0, 20, (320, 8))
+for epoch in range(2):
+    losses = train(model, tf.keras.optimizers.SGD(0.5), sentences, 0)
+print(np.round(losses[-3:], 4))
+"""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [ACTOR_CRITIC, REPLAY, BATCHES, MASKED],
+    ids=["actor-critic", "replay", "batches", "masked"],
+)
 def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path, forks: Forks) -> None:
     after = fixed("TFP107", fixed("TFP101", source, bold=True), bold=True)
     assert "@tf.function" in after
