@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.analysis.execution.steps import GradientStep
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.flow import loops_around
+from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, last_name
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -163,8 +164,28 @@ def _split(
     loop = model.loops.innermost_loop(step.tape)
     calls = [call for step in steps for call in (*step.gradients, *step.applied)]
     calls = [call for call in calls if loop is None or loop in loops_around(model.loops.innermost_loop(call))]
+    whole = _function_of_the_whole(model, step)
+    if whole is not None:
+        return compile_function(edit, whole, bold=True)
     name = _trained(step)
     return split(edit, step.tape, calls, f"train_{name}" if name and len(trained) > 1 else "train_step")
+
+
+def _function_of_the_whole(model: Model, step: GradientStep) -> Function | None:
+    """The function that has one of its functions compute the gradients, and applies them or has another one do so."""
+    applying = {model.function_at(call) for call in step.applied}
+    if step.function is None or step.function in applying:
+        return None
+    waiting, seen = [step.function], {step.function}
+    for function in waiting:
+        sites = model.calls.sites(function)
+        for caller in (model.function_at(site) for site in sites if model.loops.innermost_loop(site) is None):
+            if caller is not None and applying <= {caller, *model.invariance.reached([caller.node])}:
+                return caller
+            if caller is not None and caller not in seen:
+                seen.add(caller)
+                waiting.append(caller)
+    return None
 
 
 def _trained(step: GradientStep) -> str:

@@ -486,3 +486,55 @@ def test_bold_fixes_are_made_by_no_fix() -> None:
     (finding,) = findings("TFP101", source)
     assert finding.fix is None
     assert fixed("TFP101", source) == source
+
+
+SPREAD = """\
+import tensorflow as tf
+
+
+class Gan:
+    def __init__(self, generator, optimizer):
+        self.generator = generator
+        self.optimizer = optimizer
+
+    def compute_gradients(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.generator(x))
+        return tape.gradient(loss, self.generator.trainable_variables)
+
+    def apply(self, gradients):
+        self.optimizer.apply_gradients(zip(gradients, self.generator.trainable_variables))
+
+    # one batch
+    def train_batch(self, x):
+        self.apply(self.compute_gradients(x))
+
+    def load(self, path):
+        self.generator = tf.keras.models.load_model(path)
+
+    def train(self, dataset):
+        for x in dataset:
+            self.train_batch(x)
+
+
+gan = Gan(tf.keras.Sequential([tf.keras.layers.Dense(2)]), tf.keras.optimizers.Adam())
+gan.train(tf.data.Dataset.range(10_000).batch(8))
+"""
+
+
+def test_a_step_spread_over_functions_is_compiled_where_they_meet() -> None:
+    compiled = SPREAD.replace("    def train_batch", "    @tf.function\n    def train_batch")
+    assert fixed("TFP101", SPREAD, bold=True) == compiled
+
+
+def test_a_step_spread_over_functions_is_left_where_its_model_is_loaded_between_steps() -> None:
+    source = SPREAD.replace("self.train_batch(x)", "self.train_batch(x)\n            self.load('best.keras')")
+    assert "`self.generator` is set between calls" in refusal("TFP101", source)
+
+
+def test_a_step_spread_over_functions_is_left_where_the_host_runs_between_them() -> None:
+    source = SPREAD.replace(
+        "self.apply(self.compute_gradients(x))",
+        "gradients = self.compute_gradients(x)\n        print(gradients)\n        self.apply(gradients)",
+    )
+    assert "`print()` runs on the host" in refusal("TFP101", source)

@@ -211,11 +211,52 @@ for epoch in range(2):
 print(np.round(losses[-3:], 4))
 """
 
+SPREAD = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+class Trainer:
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer = model, optimizer
+
+    def compute_loss(self, x, y):
+        return tf.reduce_mean(tf.square(self.model(x) - y))
+
+    def compute_gradients(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(x, y)
+        return loss, tape.gradient(loss, self.model.trainable_variables)
+
+    def apply(self, gradients):
+        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+
+    def train_batch(self, x, y):
+        loss, gradients = self.compute_gradients(x, y)
+        self.apply(gradients)
+        return loss
+
+    def load(self, path):
+        self.model = tf.keras.models.load_model(path)
+
+
+trainer = Trainer(
+    tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(3), tf.keras.layers.Dense(1)]),
+    tf.keras.optimizers.Adam(1e-2),
+)
+data = tf.data.Dataset.from_tensor_slices((np.random.rand(640, 8), np.random.rand(640, 1))).batch(32)
+for x, y in data.repeat(3):
+    loss = trainer.train_batch(tf.cast(x, tf.float32), tf.cast(y, tf.float32))
+print(np.round(loss.numpy(), 4))
+"""
+
 
 @pytest.mark.parametrize(
     "source",
-    [ACTOR_CRITIC, REPLAY, BATCHES, MASKED],
-    ids=["actor-critic", "replay", "batches", "masked"],
+    [ACTOR_CRITIC, REPLAY, BATCHES, MASKED, SPREAD],
+    ids=["actor-critic", "replay", "batches", "masked", "spread"],
 )
 def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path, forks: Forks) -> None:
     after = fixed("TFP107", fixed("TFP101", source, bold=True), bold=True)
