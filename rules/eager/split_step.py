@@ -547,9 +547,7 @@ class _Step:
         }
         return (
             all(isinstance(target.target, cst.Name | cst.Tuple) for target in statement.targets)
-            and all(
-                self._is_plain(part) for part in descendants(statement) if isinstance(part, cst.Call)
-            )
+            and all(self._is_plain(part) for part in descendants(statement) if isinstance(part, cst.Call))
             and not any(self._model.value(part).kind in _FOLLOWED for part in read)
             and not self._reads(statement, watched | names_of_tapes(self._split.tapes))
         )

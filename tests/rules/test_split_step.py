@@ -170,7 +170,9 @@ def test_a_mask_is_a_float_for_a_function_that_multiplies_by_it() -> None:
         "labels = tf.nn.relu(y)\nmask = np.sign(labels)\nloss = tf.reduce_mean(self.model(x) * mask)",
     ],
 )
-def test_what_the_rest_of_the_step_uses_stays_where_it_may_mean_something_else_before(under_tape: str) -> None:
+def test_what_the_rest_of_the_step_uses_stays_where_it_may_mean_something_else_before(
+    under_tape: str,
+) -> None:
     note = refusal("TFP101", HEAD + indent(step(under_tape), "    ") + TAIL)
     assert "the rest of the step uses what this computes" in note
 

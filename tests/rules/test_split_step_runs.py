@@ -154,6 +154,29 @@ while len(agent.memory) < 30:
 print(np.round(agent.model.get_weights()[0], 4))
 """
 
+FITS = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+model = tf.keras.Sequential(
+    [
+        tf.keras.Input((4,)),
+        tf.keras.layers.Dense(16, activation="relu", kernel_regularizer="l2"),
+        tf.keras.layers.Dropout(DROPOUT, seed=3),
+        tf.keras.layers.Dense(2),
+    ]
+)
+model.compile(loss="mse", optimizer=tf.keras.optimizers.Adam(1e-2), metrics=["mae"])
+states, wanted = np.random.rand(256, 4), np.random.rand(256, 2)
+for step in range(40):
+    chosen = np.random.randint(0, 256, 16)
+    model.fit(
+        states[chosen], wanted[chosen], sample_weight=chosen / 256, epochs=1, verbose=0, shuffle=False
+    )
+print(np.round(model.get_weights()[2], 4))
+"""
+
 BATCHES = """
 import numpy as np
 import tensorflow as tf
@@ -268,6 +291,16 @@ def test_calls_that_share_a_compiled_function_give_what_they_gave(tmp_path: Path
     after = fixed("TFP105", PREDICTIONS, bold=True)
     assert (after.count("@tf.function"), after.count("self._run_model(")) == (1, 2)
     assert_prints_the_same(PREDICTIONS, after, tmp_path, forks)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_a_compiled_gradient_step_learns_what_fit_learned(
+    dropout: float, tmp_path: Path, forks: Forks
+) -> None:
+    before = FITS.replace("DROPOUT", str(dropout))
+    after = fixed("TFP105", before, bold=True)
+    assert ("GradientTape" in after, ".fit(" in after) == (True, False)
+    assert_prints_the_same(before, after, tmp_path, forks)
 
 
 def assert_prints_the_same(before: str, after: str, folder: Path, forks: Forks) -> None:
