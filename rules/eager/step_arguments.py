@@ -425,7 +425,7 @@ class Arguments:
         ]
         return any(
             self._is_in_arithmetic(inner, depth + 1)
-            for target, name in zip(targets, names)
+            for target, name in zip(targets, names, strict=True)
             if name
             for inner in self._model.names.mentions_in(target, name)
         )

@@ -295,7 +295,12 @@ class Names:
                 return f"{bound}.{full[len(imported) + 1 :]}"
         if "tensorflow" in self.stars:
             return name
-        return None
+        return f"tf.{name}" if self._brings_tensorflow() else None
+
+    def _brings_tensorflow(self) -> bool:
+        """Whether the file says `tf` of what a star import of another file brings."""
+        is_bound = any("tf" in scope.bindings for scope in self._walk.scopes.values())
+        return bool(self.stars_outside) and "tf" in self._walk.names and not is_bound
 
 
 def _is_none(node: cst.CSTNode) -> bool:
