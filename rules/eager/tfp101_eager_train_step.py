@@ -103,6 +103,8 @@ class EagerTrainStep(Rule):
                 "the gradient step runs in eager mode, op by op, on each step; compile it with `@tf.function`",
                 partial(_compile, place=place, steps=steps, trained=trained),
                 bold=partial(_split, place=place, steps=steps, trained=trained),
+                # Compiled alone, what computes the gradients leaves the optimizer in eager mode.
+                bold_first=any(_is_spread(model, step) for step in steps),
             )
 
 
@@ -167,8 +169,12 @@ def _split(
     whole = _function_of_the_whole(model, step)
     if whole is not None:
         return compile_function(edit, whole, bold=True)
-    name = _trained(step)
-    return split(edit, step.tape, calls, f"train_{name}" if name and len(trained) > 1 else "train_step")
+    trained_by = _trained(step)
+    name = f"train_{trained_by}" if trained_by and len(trained) > 1 else "train_step"
+    site = _site_in_loop(model, step)
+    if site is not None:
+        return split(edit, model.statement_of(site), [site, *step.applied], name)
+    return split(edit, step.tape, calls, name)
 
 
 def _function_of_the_whole(model: Model, step: GradientStep) -> Function | None:
@@ -185,6 +191,24 @@ def _function_of_the_whole(model: Model, step: GradientStep) -> Function | None:
             if caller is not None and caller not in seen:
                 seen.add(caller)
                 waiting.append(caller)
+    return None
+
+
+def _is_spread(model: Model, step: GradientStep) -> bool:
+    """Whether the gradients are applied outside the function that computes them."""
+    return step.function is not None and all(
+        model.function_at(call) is not step.function for call in step.applied
+    )
+
+
+def _site_in_loop(model: Model, step: GradientStep) -> cst.Call | None:
+    """The call in a loop that has the gradients computed which that loop applies."""
+    if step.function is None or not _is_spread(model, step):
+        return None
+    for site in model.calls.sites(step.function):
+        loop = model.loops.innermost_loop(site)
+        if loop is not None and all(model.loops.innermost_loop(call) is loop for call in step.applied):
+            return site
     return None
 
 

@@ -540,3 +540,56 @@ def test_a_step_spread_over_functions_is_left_where_the_host_runs_between_them()
         "gradients = self.compute_gradients(x)\n        print(gradients)\n        self.apply(gradients)",
     )
     assert "`print()` runs on the host" in refusal("TFP101", source)
+
+
+LOOP = """\
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+optimizer = tf.keras.optimizers.Adam()
+
+
+def compute_gradients(model, x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    return tape.gradient(loss, model.trainable_variables), loss
+
+
+{}for epoch in range(100):
+    for x in tf.data.Dataset.range(10_000).batch(8):
+        # one batch
+{}        print(loss.numpy())
+"""
+
+
+def test_a_step_spread_over_a_function_and_its_loop_is_compiled_as_a_whole() -> None:
+    step = """\
+gradients, loss = compute_gradients(model, x)
+optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+"""
+    function = f"""\
+@tf.function(reduce_retracing=True)
+def train_step(x):
+    # one batch
+{indent(step, "    ")}    return loss
+
+
+"""
+    compiled = LOOP.format(function, "        loss = train_step(x)\n")
+    compiled = compiled.replace("        # one batch\n        loss", "        loss")
+    assert fixed("TFP101", LOOP.format("", indent(step, " " * 8)), bold=True) == compiled
+
+
+def test_a_step_whose_function_applies_its_own_gradients_is_decorated_all_the_same() -> None:
+    source = SPREAD.replace(
+        "return tape.gradient(loss, self.generator.trainable_variables)", "gradients = ()"
+    )
+    source = source.replace(
+        "gradients = ()",
+        "self.apply(tape.gradient(loss, self.generator.trainable_variables))",
+    ).replace("self.apply(self.compute_gradients(x))", "self.compute_gradients(x)")
+    source = source.replace("    def load(self, path):\n", "    def other(self, path):\n").replace(
+        "self.generator = tf.keras.models", "return tf.keras.models"
+    )
+    compiled = source.replace("    def compute_gradients", "    @tf.function\n    def compute_gradients")
+    assert fixed("TFP101", source, bold=True) == compiled

@@ -275,11 +275,35 @@ for x, y in data.repeat(3):
 print(np.round(loss.numpy(), 4))
 """
 
+IN_A_LOOP = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+def compute_gradients(model, x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x) - y))
+    return tape.gradient(loss, model.trainable_variables), loss
+
+
+model = tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(3), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam(1e-2)
+x, y = np.random.rand(640, 8).astype("float32"), np.random.rand(640, 1).astype("float32")
+data = tf.data.Dataset.from_tensor_slices((x, y)).batch(48)
+for epoch in range(3):
+    for x, y in data:
+        gradients, loss = compute_gradients(model, x, y)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    print(np.round(loss.numpy(), 4))
+"""
+
 
 @pytest.mark.parametrize(
     "source",
-    [ACTOR_CRITIC, REPLAY, BATCHES, MASKED, SPREAD],
-    ids=["actor-critic", "replay", "batches", "masked", "spread"],
+    [ACTOR_CRITIC, REPLAY, BATCHES, MASKED, SPREAD, IN_A_LOOP],
+    ids=["actor-critic", "replay", "batches", "masked", "spread", "in a loop"],
 )
 def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path, forks: Forks) -> None:
     after = fixed("TFP107", fixed("TFP101", source, bold=True), bold=True)
