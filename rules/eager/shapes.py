@@ -84,7 +84,7 @@ class Shapes:
         made = self._bound(places)
         return (
             isinstance(made, cst.Call)
-            and self._infer.names.qualified(made.func) in ("np.arange", "np.random.permutation")
+            and has(self._infer.names.qualified(made.func), "numbers-places")
             and len(made.args) == 1
             and self._infer.integers.most(made.args[0].value) is None
         )

@@ -7,6 +7,7 @@ from dataclasses import field
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
@@ -436,7 +437,7 @@ class Arguments:
         values = [binding.value for binding in found[1]] if found is not None else [use]
         return bool(values) and all(
             isinstance(value, cst.Call)
-            and self._model.names.qualified(value.func) == "np.where"
+            and has(self._model.names.qualified(value.func), "picks")
             and sorted(integer(arg.value) or 0 for arg in value.args[1:]) == [0, 1]
             for value in values
         )
