@@ -306,6 +306,7 @@ def test_an_import_is_added_to_the_first_run_of_imports(before: str, expected: s
         ("import tensorflow.compat.v2 as tf2", "tf2.data.Dataset"),
         ("from tensorflow import data as d", "d.Dataset"),
         ("from tensorflow.data import Dataset", "Dataset"),
+        ("from .tools import *\ntf.zeros(1)", "tf.data.Dataset"),
     ],
 )
 def test_a_name_is_spelled_as_the_file_imports_it(imports: str, spelled: str) -> None:

@@ -87,3 +87,51 @@ def test_one_is_left_alone_where(how: str, project: Path) -> None:
 
 def test_one_is_left_alone_where_the_caller_is_compiled(project: Path) -> None:
     assert rows(project, COMPILED) == []
+
+
+LEARNER = """
+    import tensorflow as tf
+
+    class Learner:
+        def __init__(self, model):
+            self.model, self.optimizer = model, tf.keras.optimizers.Adam()
+
+        def learn(self, states, rewards):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(self.model(states) * rewards)
+            gradients = tape.gradient(loss, self.model.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+"""
+EPISODES = """
+    import gymnasium as gym
+    import tensorflow as tf
+    from learner import Learner
+
+    def play(learner, env):
+        {loop}
+            states, rewards = [], []
+            state, _ = env.reset()
+            while True:
+                action = env.action_space.sample()
+                states.append(state)
+                state, reward, done, _, _ = env.step(action)
+                rewards.append(reward)
+                if done:
+                    break
+            learner.learn(tf.constant(states), tf.constant(rewards))
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    play(Learner(model), gym.make("CartPole-v1"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "flagged"), [("for episode in range(1_000):", [9]), ("if learner is not None:", [])]
+)
+def test_a_tape_is_flagged_that_another_file_runs_once_an_episode(
+    loop: str, flagged: list[int], project: Path
+) -> None:
+    paths = write(project, learner=LEARNER, training=EPISODES.format(loop=loop))
+    results = lint_files(paths, Settings(root=Path(), rules=frozenset({"TFP101"})), 1)
+    found = {result.path: [finding.start.row for finding in result.findings] for result in results}
+    assert found == {"learner.py": flagged, "training.py": []}

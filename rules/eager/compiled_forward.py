@@ -34,30 +34,21 @@ def compile_forward(edit: Editor, call: cst.Call) -> Repair | Refusal:
 def _call_alone(
     edit: Editor, call: cst.Call, name: str, called_node: cst.BaseExpression, *, is_prediction: bool = False
 ) -> Repair | Refusal:
-    model, function = edit.model, edit.model.function_at(call)
     if has_stars(call) or not call.args or call.args[0].keyword is not None:
         return Refusal("not all that the model is given can be seen here", call)
     rest = ", training=False" if is_prediction else rest_of(edit, call)
     if rest is None:
         return Refusal("the model is given more than its inputs", call.args[1].value)
-    home = function.node if function is not None else edit.outermost_loop(call)
-    if home is None or isinstance(home, cst.Lambda) or (function is not None and _is_made_anew(edit, call)):
-        return Refusal("the forward pass is in no function that another could be put beside", call)
-    owner = first_parameter(function)
-    called = edit.text(called_node)
-    given: list[str] = []
-    if isinstance(called_node, cst.Name) and called != owner and function is not None:
-        found = model.infer.bindings_reaching(called_node)
-        if found is None:
-            return Refusal("where the model comes from is not known", called_node)
-        given = [called] if found[0] is function.scope else []
-    elif function is not None and not (owner and f"{called}.".startswith(f"{owner}.")):
-        return Refusal("the model is part of something else", called_node)
+    beside = home_beside(edit, call, called_node)
+    if isinstance(beside, Refusal):
+        return beside
+    home, owner, given = beside
     own = forward_function(edit, call, home, Forward(called_node, owner, bool(given), rest), name)
     inputs = call.args[0].value
-    if isinstance(inputs, cst.List | cst.Tuple) and any(map(_holds_numbers, inputs.elements)):
-        return Refusal("the model is given a list of Python's own", inputs)
-    passed, imports = _as_tensors(edit, inputs)
+    tensors = as_tensors(edit, inputs)
+    if isinstance(tensors, Refusal):
+        return tensors
+    passed, imports = tensors
     target = f"{owner}.{own.name}" if owner else own.name
     made = f"{target}({', '.join([*given, passed])})"
     return Repair(
@@ -73,12 +64,35 @@ def _call_alone(
     )
 
 
+def home_beside(
+    edit: Editor, call: cst.Call, called_node: cst.BaseExpression
+) -> tuple[cst.CSTNode, str, list[str]] | Refusal:
+    """Beside which statement the function for a model goes, whose method it becomes, and the names that it is given."""
+    model, function = edit.model, edit.model.function_at(call)
+    home = function.node if function is not None else edit.outermost_loop(call)
+    if home is None or isinstance(home, cst.Lambda) or (function is not None and _is_made_anew(edit, call)):
+        return Refusal("the model is run in no function that another could be put beside", call)
+    owner = first_parameter(function)
+    called = edit.text(called_node)
+    given: list[str] = []
+    if isinstance(called_node, cst.Name) and called != owner and function is not None:
+        found = model.infer.bindings_reaching(called_node)
+        if found is None:
+            return Refusal("where the model comes from is not known", called_node)
+        given = [called] if found[0] is function.scope else []
+    elif function is not None and not (owner and f"{called}.".startswith(f"{owner}.")):
+        return Refusal("the model is part of something else", called_node)
+    return home, owner, given
+
+
 def _holds_numbers(element: cst.BaseElement) -> bool:
     return isinstance(element.value, cst.List | cst.Tuple) or is_constant(element.value)
 
 
-def _as_tensors(edit: Editor, inputs: cst.BaseExpression) -> tuple[str, list[Edit]]:
+def as_tensors(edit: Editor, inputs: cst.BaseExpression) -> tuple[str, list[Edit]] | Refusal:
     """What a model is given, made tensors, and the imports for that: each of several inputs by itself."""
+    if isinstance(inputs, cst.List | cst.Tuple) and any(map(_holds_numbers, inputs.elements)):
+        return Refusal("the model is given a list of Python's own", inputs)
     passed, kind = edit.text(inputs), edit.model.value(inputs).kind
     if kind in ("tensor", "variable"):
         return passed, []

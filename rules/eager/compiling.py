@@ -19,8 +19,9 @@ from .shapes import Shapes
 _SWITCHED_OFF = re.compile(r"#+\s*(@[\w.]*\bfunction\b.*)")
 
 
-def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
-    """Decorate a function with `@tf.function`, unless tracing would change or break what it does."""
+def compile_function(edit: Editor, function: Function, *, bold: bool = False) -> Repair | Refusal:
+    """Decorate a function with `@tf.function`, unless tracing would change or break what it does, or else, if `bold`, is
+    seen to do so."""
     model = edit.model
     if any(model.infer.compiles(decorator.decorator) for decorator in function.decorators):
         return Refusal("it is a `tf.function`, which the file has run in eager mode", function.node)
@@ -33,7 +34,7 @@ def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
     again = _traced_once_a_call(model, function)
     if again is not None:
         return again
-    obstacle = model.tracing.obstacle_in_function(function)
+    obstacle = model.tracing.obstacle_in_function(function, as_seen=bold)
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)
     spelled, imports = edit.spell("function", function.node)
@@ -52,7 +53,11 @@ def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
     else:
         return Refusal(f"a comment above it says `{told}`, which may not mean the same", comment)
     return Repair(
-        f"Compile `{function.name}` with `@{spelled}`", [*imports, decorate], safe=False, may_change=TRACED
+        f"Compile `{function.name}` with `@{spelled}`",
+        [*imports, decorate],
+        safe=False,
+        may_change=TRACED,
+        bold=bold,
     )
 
 

@@ -11,14 +11,14 @@ from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
 from tflint_perf.records import dataclass
 
-_INPUTS = "inputs"
+_FORWARD = "return {model}(inputs{rest})"
 
 
 @dataclass(frozen=True, slots=True)
 class Forward:
     """A call of a model as a function of its inputs; `rest` is the code of what the model is given behind them.
 
-    `owner` is the first parameter of the method around the call, "" elsewhere. `is_given` says that the model is a local
+    `does` are the lines of a function that does something else with the model. `owner` is the first parameter of the method around the call, "" elsewhere. `is_given` says that the model is a local
     name, which the function has to be given.
     """
 
@@ -26,6 +26,8 @@ class Forward:
     owner: str = ""
     is_given: bool = False
     rest: str = ""
+    inputs: tuple[str, ...] = ("inputs",)
+    does: tuple[str, ...] = (_FORWARD,)
 
 
 def rest_of(edit: Editor, call: cst.Call) -> str | None:
@@ -78,10 +80,14 @@ def _code(edit: Editor, home: cst.CSTNode, forward: Forward, spelled: str) -> Ca
     """The lines of the function by its name."""
     model = edit.text(forward.model)
     parameters = ", ".join(
-        [*([forward.owner] if forward.owner else []), *([model] if forward.is_given else []), _INPUTS]
+        [*([forward.owner] if forward.owner else []), *([model] if forward.is_given else []), *forward.inputs]
     )
-    returned = f"{edit.one_indent(edit.indent(home))}return {model}({_INPUTS}{forward.rest})\n"
-    return lambda name: f"@{spelled}(reduce_retracing=True)\ndef {name}({parameters}):\n{returned}"
+    one = edit.one_indent(edit.indent(home))
+    lines = "".join(
+        one * (1 + line.startswith("    ")) + line.strip().format(model=model, rest=forward.rest) + "\n"
+        for line in forward.does
+    )
+    return lambda name: f"@{spelled}(reduce_retracing=True)\ndef {name}({parameters}):\n{lines}"
 
 
 def _origin(edit: Editor, forward: Forward) -> Hashable | None:

@@ -32,7 +32,10 @@ class Shapes:
             loop = self._loops.innermost_loop(call)
             if loop is not None and self.vary_in(loop):
                 return True
-            if any(self.is_as_long_as_an_episode(arg.value) for arg in call.args):
+            if any(
+                self.is_as_long_as_an_episode(arg.value) or self._is_of_what_there_is_so_far(arg.value)
+                for arg in call.args
+            ):
                 return True
         return False
 
@@ -53,6 +56,37 @@ class Shapes:
             isinstance(binding.value, cst.Call) and self._stacks_what_grew(binding.value)
             for binding in found[1]
             if binding.kind == "assign" and binding.path == ()
+        )
+
+    def _is_of_what_there_is_so_far(self, node: cst.BaseExpression) -> bool:
+        """Whether `node` holds the rows of a memory at the first `n` of its shuffled places, or all while it has fewer:
+        `states[np.random.permutation(filled)[:n]]`."""
+        match self._bound(node):
+            case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=places))]):
+                match self._bound(places):
+                    case cst.Subscript(
+                        value=all_places,
+                        slice=[cst.SubscriptElement(slice=cst.Slice(lower=None, upper=cst.BaseExpression()))],
+                    ):
+                        return self._is_of_any_length(all_places)
+        return False
+
+    def _bound(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
+        """What a name is bound to, where it is bound once; other code as it is."""
+        if not isinstance(node, cst.Name):
+            return node
+        found = self._infer.bindings_reaching(node)
+        bindings = found[1] if found is not None else []
+        return bindings[0].value if len(bindings) == 1 and bindings[0].path == () else None
+
+    def _is_of_any_length(self, places: cst.BaseExpression) -> bool:
+        """Whether it is `np.arange(n)` or `np.random.permutation(n)` of a number that is not known."""
+        made = self._bound(places)
+        return (
+            isinstance(made, cst.Call)
+            and has(self._infer.names.qualified(made.func), "numbers-places")
+            and len(made.args) == 1
+            and self._infer.integers.most(made.args[0].value) is None
         )
 
     def asked_for(self, nodes: list[cst.CSTNode]) -> cst.CSTNode | None:

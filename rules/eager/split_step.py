@@ -8,7 +8,7 @@ between calls. Whether all that pays, and learns the same, a run decides: the fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 import libcst as cst
@@ -82,6 +82,8 @@ _CONDITIONS = (
     cst.SetComp,
 )
 _VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
+# What a tape follows by itself.
+_FOLLOWED = frozenset({"variable", "model", "layer"})
 # How far above a step what belongs to it is looked for, past statements of the host.
 _FURTHEST = 8
 _WIDTH = 100
@@ -475,30 +477,89 @@ class _Step:
         )
 
     def _names_read_so_far(self) -> set[str]:
-        return {
-            part.value
-            for statement in self._split.traced
-            for part in descendants(statement)
-            if isinstance(part, cst.Name)
-        }
+        return _names_in(self._split.traced)
 
     def _out_of_order(self) -> Refusal | None:
         """Why a statement can't change places with those it passes."""
         place = self._model.infer.place
+        late: list[cst.CSTNode] = []
         for moved in self._split.behind:
             written = names_written([moved])
             for later in self._split.traced:
                 if place(later).order <= place(moved).order or self._holds(later, moved):
                     continue
                 if self._reads(later, written) or self._reads(moved, names_written([later])):
-                    return Refusal(
-                        "what stands in the way: the rest of the step uses what this computes", moved
-                    )
+                    late.append(moved)
+                    break
+        for moved in late:
+            if not self._brought_forward(moved):
+                return Refusal("what stands in the way: the rest of the step uses what this computes", moved)
         behind = names_written(self._split.behind)
         for moved in self._split.before:
             if self._reads(moved, behind):
                 return Refusal("what stands in the way: it needs what the step returns", moved)
         return None
+
+    def _brought_forward(self, moved: cst.CSTNode) -> bool:
+        """Put a statement of the host before the call, with those that it needs, if none of them runs an op: a mask made
+        with NumPy of a slice of the batch."""
+        split, place = self._split, self._model.infer.place
+        group = self._needed_by(moved)
+        stays = [s for s in (*split.traced, *split.behind) if s not in group]
+        for statement in group:
+            order = place(statement).order
+            earlier = [s for s in stays if place(s).order < order]
+            if (
+                not self._may_be_early(statement)
+                or any(self._leaves_open(s) for s in earlier if s in split.behind)
+                or any(map(self._changes_variables, earlier))
+                or names_written([statement]) & (names_written(earlier) | _names_in(earlier))
+            ):
+                return False
+        split.traced = [s for s in split.traced if s not in group]
+        split.behind = [s for s in split.behind if s not in group]
+        split.before = sorted([*split.before, *group], key=lambda s: place(s).order)
+        return any(not self._is_tape(s) for s in split.traced)
+
+    def _needed_by(self, moved: cst.CSTNode) -> list[cst.CSTNode]:
+        """A statement, and those above it in the step that give it a value."""
+        place, group = self._model.infer.place, [moved]
+        for statement in group:
+            group += [
+                s
+                for s in (*self._split.traced, *self._split.behind)
+                if s not in group
+                and place(s).order < place(statement).order
+                and self._reads(statement, names_written([s]))
+            ]
+        return group
+
+    def _may_be_early(self, statement: cst.CSTNode) -> bool:
+        """Whether a statement gives names to what Python and NumPy compute, of nothing that a tape follows."""
+        if not isinstance(statement, cst.Assign) or any(map(self._computes, descendants(statement))):
+            return False
+        read = [part for part in descendants(statement.value) if isinstance(part, cst.Name | cst.Attribute)]
+        watched = {
+            part.value
+            for call in self._watching()
+            for part in descendants(call)
+            if isinstance(part, cst.Name)
+        }
+        return (
+            all(isinstance(target.target, cst.Name | cst.Tuple) for target in statement.targets)
+            and all(self._is_plain(part) for part in descendants(statement) if isinstance(part, cst.Call))
+            and not any(self._model.value(part).kind in _FOLLOWED for part in read)
+            and not self._reads(statement, watched | names_of_tapes(self._split.tapes))
+        )
+
+    def _watching(self) -> list[cst.Call]:
+        calls = self._model.walk.calls.get("watch", ())
+        return [call for call in calls if any(self._holds(tape, call) for tape in self._split.tapes)]
+
+    @staticmethod
+    def _leaves_open(statement: cst.CSTNode) -> bool:
+        """Whether what a statement of the host does may matter to another: it calls something."""
+        return any(isinstance(part, cst.Call) for part in descendants(statement))
 
     def _holds(self, outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
         current: cst.CSTNode | None = inner
@@ -621,6 +682,15 @@ class _Step:
         own = self._edit.indent(statement)
         lines = self._edit.lines(statement, statement).splitlines()
         return "".join((old + line.removeprefix(own) if line.strip() else line) + "\n" for line in lines)
+
+
+def _names_in(statements: Iterable[cst.CSTNode]) -> set[str]:
+    return {
+        part.value
+        for statement in statements
+        for part in descendants(statement)
+        if isinstance(part, cst.Name)
+    }
 
 
 def _call_of(head: str, arguments: Sequence[str], indent: str, end: str = "") -> str:

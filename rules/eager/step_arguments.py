@@ -7,15 +7,18 @@ from dataclasses import field
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
     descendants,
+    integer,
     is_name,
     last_name,
     names_written,
     target_names,
 )
+from tflint_perf.analysis.rewriting.parameters import Parameters
 from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.readers import Readers
 from tflint_perf.edit.editor import Editor
@@ -31,6 +34,8 @@ _OBJECTS = frozenset(
     | {"strategy", "string", "none", "dict", "module"}
 )
 _TENSORS = frozenset({"tensor", "variable"})
+# How many functions in a row an argument is followed through.
+_DEEPEST = 3
 # What takes indices: they stay integers.
 _TAKES_INDICES = frozenset({"gather", "gather_nd", "one_hot", "stack", "range", "tensor_scatter_nd_update"})
 # What has to be known while a function is traced.
@@ -387,7 +392,7 @@ class Arguments:
         call = self._model.parent(parent) if isinstance(parent, cst.Arg) else None
         return isinstance(call, cst.Call) and callee_name(call) in _TAKES_INDICES
 
-    def _is_in_arithmetic(self, use: cst.BaseExpression) -> bool:
+    def _is_in_arithmetic(self, use: cst.BaseExpression, depth: int = 0) -> bool:
         parent = self._model.parent(use)
         match parent:
             case cst.BinaryOperation() | cst.UnaryOperation() | cst.AugAssign():
@@ -398,8 +403,44 @@ class Arguments:
                 return self._is_concatenated(parent)
             case cst.Arg():
                 call = self._model.parent(parent)
-                return isinstance(call, cst.Call) and callee_name(call) in _ARITHMETIC
+                if not isinstance(call, cst.Call):
+                    return False
+                return callee_name(call) in _ARITHMETIC or self._is_computed_with(call, parent, use, depth)
         return False
+
+    def _is_computed_with(self, call: cst.Call, given: cst.Arg, use: cst.BaseExpression, depth: int) -> bool:
+        """Whether the function that is called computes with an argument; one that is not in sight does with a mask."""
+        targets = self._model.calls.targets(call)
+        if not targets:
+            is_known = bool(self._model.names.qualified(call.func)) or self._model.value(call.func).kind in (
+                "model",
+                "layer",
+            )
+            return not is_known and self._is_mask(use)
+        if depth > _DEEPEST:
+            return False
+        at = list(call.args).index(given)
+        names = [
+            given.keyword.value if given.keyword is not None else Parameters.name_at(target, at)
+            for target in targets
+        ]
+        return any(
+            self._is_in_arithmetic(inner, depth + 1)
+            for target, name in zip(targets, names, strict=True)
+            if name
+            for inner in self._model.names.mentions_in(target, name)
+        )
+
+    def _is_mask(self, use: cst.BaseExpression) -> bool:
+        """Whether it is `np.where(labels == padding, 0, 1)`: integers, by which losses are multiplied."""
+        found = self._model.infer.bindings_reaching(use) if isinstance(use, cst.Name) else None
+        values = [binding.value for binding in found[1]] if found is not None else [use]
+        return bool(values) and all(
+            isinstance(value, cst.Call)
+            and has(self._model.names.qualified(value.func), "picks")
+            and sorted(integer(arg.value) or 0 for arg in value.args[1:]) == [0, 1]
+            for value in values
+        )
 
 
 def names_of_tapes(tapes: Iterable[cst.With]) -> set[str]:

@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.analysis.execution.steps import GradientStep
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.flow import loops_around
+from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, last_name
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -102,6 +103,8 @@ class EagerTrainStep(Rule):
                 "the gradient step runs in eager mode, op by op, on each step; compile it with `@tf.function`",
                 partial(_compile, place=place, steps=steps, trained=trained),
                 bold=partial(_split, place=place, steps=steps, trained=trained),
+                # Compiled alone, what computes the gradients leaves the optimizer in eager mode.
+                bold_first=any(_is_spread(model, step) for step in steps),
             )
 
 
@@ -163,8 +166,50 @@ def _split(
     loop = model.loops.innermost_loop(step.tape)
     calls = [call for step in steps for call in (*step.gradients, *step.applied)]
     calls = [call for call in calls if loop is None or loop in loops_around(model.loops.innermost_loop(call))]
-    name = _trained(step)
-    return split(edit, step.tape, calls, f"train_{name}" if name and len(trained) > 1 else "train_step")
+    whole = _function_of_the_whole(model, step)
+    if whole is not None:
+        return compile_function(edit, whole, bold=True)
+    trained_by = _trained(step)
+    name = f"train_{trained_by}" if trained_by and len(trained) > 1 else "train_step"
+    site = _site_in_loop(model, step)
+    if site is not None:
+        return split(edit, model.statement_of(site), [site, *step.applied], name)
+    return split(edit, step.tape, calls, name)
+
+
+def _function_of_the_whole(model: Model, step: GradientStep) -> Function | None:
+    """The function that has one of its functions compute the gradients, and applies them or has another one do so."""
+    applying = {model.function_at(call) for call in step.applied}
+    if step.function is None or step.function in applying:
+        return None
+    waiting, seen = [step.function], {step.function}
+    for function in waiting:
+        sites = model.calls.sites(function)
+        for caller in (model.function_at(site) for site in sites if model.loops.innermost_loop(site) is None):
+            if caller is not None and applying <= {caller, *model.invariance.reached([caller.node])}:
+                return caller
+            if caller is not None and caller not in seen:
+                seen.add(caller)
+                waiting.append(caller)
+    return None
+
+
+def _is_spread(model: Model, step: GradientStep) -> bool:
+    """Whether the gradients are applied outside the function that computes them."""
+    return step.function is not None and all(
+        model.function_at(call) is not step.function for call in step.applied
+    )
+
+
+def _site_in_loop(model: Model, step: GradientStep) -> cst.Call | None:
+    """The call in a loop that has the gradients computed which that loop applies."""
+    if step.function is None or not _is_spread(model, step):
+        return None
+    for site in model.calls.sites(step.function):
+        loop = model.loops.innermost_loop(site)
+        if loop is not None and all(model.loops.innermost_loop(call) is loop for call in step.applied):
+            return site
+    return None
 
 
 def _trained(step: GradientStep) -> str:

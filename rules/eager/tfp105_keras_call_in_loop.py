@@ -25,10 +25,12 @@ from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .compiled_forward import compile_prediction
+from .compiled_training import DROPPED, compile_training
 from .few_results import FewResults
 from .model_calls import CalledModels
 
 _ON_BATCH = {"predict": "predict_on_batch", "evaluate": "test_on_batch", "fit": "train_on_batch"}
+_BOLD = {"predict": compile_prediction, "fit": compile_training}
 # How many of the first arguments may be given by position, and which keywords mean the same in both calls.
 _POSITIONAL = {"predict": 1, "evaluate": 2, "fit": 2}
 _KEPT = {
@@ -42,8 +44,6 @@ _MAY_CHANGE = {
     "evaluate": "what is printed",
     "fit": "callbacks, the history and what is printed",
 }
-# With a single batch these change nothing.
-_DROPPED = {"verbose", "batch_size", "shuffle", "epochs", "nb_epoch"}
 
 
 class KerasCallInLoop(Rule):
@@ -116,7 +116,7 @@ class KerasCallInLoop(Rule):
                 call,
                 _said(model, call),
                 partial(_call_on_batch, call=call),
-                bold=partial(compile_prediction, call=call) if name == "predict" else None,
+                bold=partial(_BOLD[name], call=call) if name in _BOLD else None,
                 bold_first=True,
                 steps=files,
                 minor=model.programs.applies_only() or model.single_passes.hold(call),
@@ -199,7 +199,7 @@ def _call_on_batch(edit: Editor, call: cst.Call) -> Repair | Refusal:
         if arg.keyword is None:
             if index >= _POSITIONAL[name]:
                 return Refusal(f"`{edit.text(arg.value)}` is passed by position", arg.value)
-        elif arg.keyword.value in _DROPPED:
+        elif arg.keyword.value in DROPPED:
             dropped.append(arg)
         elif arg.keyword.value not in _KEPT[name]:
             return Refusal(f"`{_ON_BATCH[name]}` has no `{arg.keyword.value}`", arg.value)

@@ -7,7 +7,7 @@ from textwrap import dedent, indent
 import pytest
 
 from tests.commandline import CommandLine
-from tests.rules.support import fixed
+from tests.rules.support import findings, fixed
 
 AGENT = """\
 import numpy as np
@@ -185,3 +185,95 @@ def test_each_of_several_inputs_becomes_a_tensor_by_itself() -> None:
 def test_a_list_of_numbers_may_be_one_input() -> None:
     act = "return self.model.predict([[1.0, 2.0]])[0]"
     assert "convert_to_tensor" not in fixed("TFP105", AGENT.format(act, "return 1.0"), bold=True)
+
+
+LEARNER = """\
+import random
+
+import numpy as np
+import tensorflow as tf
+
+
+class Agent:
+    def __init__(self):
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+        self.model.compile(loss="mse", optimizer="adam")
+
+    def learn(self, memory):
+        batch = random.sample(memory, 32)
+        states, wanted = np.zeros((32, 4)), np.zeros((32, 2))
+        for at in range(32):
+            states[at], wanted[at] = batch[at]
+        {}
+
+
+agent = Agent()
+for step in range(10_000):
+    agent.learn(memory)
+"""
+
+
+@pytest.mark.parametrize(
+    ("fit", "inputs", "loss", "given"),
+    [
+        (
+            "self.model.fit(states, wanted, epochs=1, verbose=0)",
+            "x, y",
+            "x, y, self.model(x, training=True)",
+            "tf.convert_to_tensor(states), tf.convert_to_tensor(wanted)",
+        ),
+        (
+            "self.model.fit(x=states, y=wanted, sample_weight=np.ones(32), batch_size=32)",
+            "x, y, weight",
+            "x, y, self.model(x, training=True), weight",
+            "tf.convert_to_tensor(states), tf.convert_to_tensor(wanted), tf.convert_to_tensor(np.ones(32))",
+        ),
+    ],
+)
+def test_fit_on_one_batch_becomes_a_compiled_gradient_step(
+    fit: str, inputs: str, loss: str, given: str
+) -> None:
+    method = f"""\
+@tf.function(reduce_retracing=True)
+def _train_model(self, {inputs}):
+    with tf.GradientTape() as tape:
+        loss = self.model.compute_loss({loss})
+    gradients = tape.gradient(loss, self.model.trainable_variables)
+    self.model.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+
+"""
+    before = LEARNER.format(fit)
+    after = LEARNER.format(f"self._train_model({given})").replace(
+        "    def learn", indent(method, "    ") + "    def learn"
+    )
+    assert fixed("TFP105", before, bold=True) == after
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        "self.history = self.model.fit(states, wanted, verbose=0)",
+        "self.model.fit(states, wanted, verbose=0, callbacks=[stop])",
+        "self.model.fit(states, wanted, verbose=0, class_weight={0: 1, 1: 9})",
+        "self.model.fit(states, [wanted[0], [1.0, 0.0]], verbose=0)",
+    ],
+)
+def test_fit_that_does_more_than_a_gradient_step_gets_none(fit: str) -> None:
+    source = LEARNER.format(fit)
+    assert findings("TFP105", source)
+    assert "GradientTape" not in fixed("TFP105", source, bold=True)
+
+
+def test_a_model_with_a_train_step_of_its_own_gets_no_other() -> None:
+    own = """
+class Own(tf.keras.Model):
+    def train_step(self, data):
+        return {}
+
+
+class Agent:"""
+    source = LEARNER.format("self.model.fit(states, wanted, verbose=0)")
+    source = source.replace("\n\nclass Agent:", "\n" + own)
+    source = source.replace("tf.keras.Sequential([tf.keras.layers.Dense(2)])", "Own()")
+    assert findings("TFP105", source)
+    assert "GradientTape" not in fixed("TFP105", source, bold=True)

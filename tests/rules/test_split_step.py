@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 
@@ -117,6 +117,64 @@ def test_what_the_host_makes_ready_under_the_tape_goes_before_the_call() -> None
     assert text.endswith(
         "    y = np.array(y)\n    self._train_step(tf.convert_to_tensor(x), tf.cast(y, tf.float32))\n"
     )
+
+
+def test_what_the_rest_of_the_step_uses_goes_before_the_call_with_the_slices_that_it_is_made_of() -> None:
+    text = split(
+        step("""
+            answers = self.model(x)
+            # without the first token
+            labels = y[:, 1:]
+            mask = np.where(labels == 0, 0, 1)
+            loss = tf.reduce_mean((answers - labels) * mask)
+        """)
+    )
+    assert text.endswith("""\
+    # without the first token
+    labels = y[:, 1:]
+    mask = np.where(labels == 0, 0, 1)
+    self._train_step(
+        tf.convert_to_tensor(x),
+        tf.cast(labels, tf.float32),
+        tf.cast(mask, tf.float32),
+    )
+""")
+
+
+def test_a_mask_is_a_float_for_a_function_that_multiplies_by_it() -> None:
+    function = """
+        def masked(self, losses, mask):
+            return tf.reduce_mean(losses * mask)
+
+    """
+    text = split(
+        dedent(function)
+        + step("""
+            labels = y[:, 1:]
+            mask = np.where(labels == 0, 0, 1)
+            loss = self.masked(self.model(x), mask)
+        """)
+    )
+    assert text.endswith("    self._train_step(tf.convert_to_tensor(x), tf.cast(mask, tf.float32))\n")
+
+
+@pytest.mark.parametrize(
+    "under_tape",
+    [
+        # a tape follows variables, and what it was told to watch
+        "weights = self.model.weights[0][1:]\nmask = np.sign(weights)\nloss = tf.reduce_mean(self.model(x) * mask)",
+        "tape.watch(y)\npart = y[1:]\nmask = np.sign(part)\nloss = tf.reduce_mean(self.model(x) * mask)",
+        # what runs first meets other values
+        "loss = tf.reduce_mean(self.model(x) - y)\ny = y[:, 1:]\nmask = np.sign(y)\nloss += tf.reduce_sum(mask)",
+        # of an op
+        "labels = tf.nn.relu(y)\nmask = np.sign(labels)\nloss = tf.reduce_mean(self.model(x) * mask)",
+    ],
+)
+def test_what_the_rest_of_the_step_uses_stays_where_it_may_mean_something_else_before(
+    under_tape: str,
+) -> None:
+    note = refusal("TFP101", HEAD + indent(step(under_tape), "    ") + TAIL)
+    assert "the rest of the step uses what this computes" in note
 
 
 def test_a_ragged_tensor_of_lists_is_made_before_the_call() -> None:
@@ -430,3 +488,108 @@ def test_bold_fixes_are_made_by_no_fix() -> None:
     (finding,) = findings("TFP101", source)
     assert finding.fix is None
     assert fixed("TFP101", source) == source
+
+
+SPREAD = """\
+import tensorflow as tf
+
+
+class Gan:
+    def __init__(self, generator, optimizer):
+        self.generator = generator
+        self.optimizer = optimizer
+
+    def compute_gradients(self, x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.generator(x))
+        return tape.gradient(loss, self.generator.trainable_variables)
+
+    def apply(self, gradients):
+        self.optimizer.apply_gradients(zip(gradients, self.generator.trainable_variables))
+
+    # one batch
+    def train_batch(self, x):
+        self.apply(self.compute_gradients(x))
+
+    def load(self, path):
+        self.generator = tf.keras.models.load_model(path)
+
+    def train(self, dataset):
+        for x in dataset:
+            self.train_batch(x)
+
+
+gan = Gan(tf.keras.Sequential([tf.keras.layers.Dense(2)]), tf.keras.optimizers.Adam())
+gan.train(tf.data.Dataset.range(10_000).batch(8))
+"""
+
+
+def test_a_step_spread_over_functions_is_compiled_where_they_meet() -> None:
+    compiled = SPREAD.replace("    def train_batch", "    @tf.function\n    def train_batch")
+    assert fixed("TFP101", SPREAD, bold=True) == compiled
+
+
+def test_a_step_spread_over_functions_is_left_where_its_model_is_loaded_between_steps() -> None:
+    source = SPREAD.replace("self.train_batch(x)", "self.train_batch(x)\n            self.load('best.keras')")
+    assert "`self.generator` is set between calls" in refusal("TFP101", source)
+
+
+def test_a_step_spread_over_functions_is_left_where_the_host_runs_between_them() -> None:
+    source = SPREAD.replace(
+        "self.apply(self.compute_gradients(x))",
+        "gradients = self.compute_gradients(x)\n        print(gradients)\n        self.apply(gradients)",
+    )
+    assert "`print()` runs on the host" in refusal("TFP101", source)
+
+
+LOOP = """\
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+optimizer = tf.keras.optimizers.Adam()
+
+
+def compute_gradients(model, x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    return tape.gradient(loss, model.trainable_variables), loss
+
+
+{}for epoch in range(100):
+    for x in tf.data.Dataset.range(10_000).batch(8):
+        # one batch
+{}        print(loss.numpy())
+"""
+
+
+def test_a_step_spread_over_a_function_and_its_loop_is_compiled_as_a_whole() -> None:
+    step = """\
+gradients, loss = compute_gradients(model, x)
+optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+"""
+    function = f"""\
+@tf.function(reduce_retracing=True)
+def train_step(x):
+    # one batch
+{indent(step, "    ")}    return loss
+
+
+"""
+    compiled = LOOP.format(function, "        loss = train_step(x)\n")
+    compiled = compiled.replace("        # one batch\n        loss", "        loss")
+    assert fixed("TFP101", LOOP.format("", indent(step, " " * 8)), bold=True) == compiled
+
+
+def test_a_step_whose_function_applies_its_own_gradients_is_decorated_all_the_same() -> None:
+    source = SPREAD.replace(
+        "return tape.gradient(loss, self.generator.trainable_variables)", "gradients = ()"
+    )
+    source = source.replace(
+        "gradients = ()",
+        "self.apply(tape.gradient(loss, self.generator.trainable_variables))",
+    ).replace("self.apply(self.compute_gradients(x))", "self.compute_gradients(x)")
+    source = source.replace("    def load(self, path):\n", "    def other(self, path):\n").replace(
+        "self.generator = tf.keras.models", "return tf.keras.models"
+    )
+    compiled = source.replace("    def compute_gradients", "    @tf.function\n    def compute_gradients")
+    assert fixed("TFP101", source, bold=True) == compiled

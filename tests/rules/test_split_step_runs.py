@@ -154,6 +154,29 @@ while len(agent.memory) < 30:
 print(np.round(agent.model.get_weights()[0], 4))
 """
 
+FITS = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+model = tf.keras.Sequential(
+    [
+        tf.keras.Input((4,)),
+        tf.keras.layers.Dense(16, activation="relu", kernel_regularizer="l2"),
+        tf.keras.layers.Dropout(DROPOUT, seed=3),
+        tf.keras.layers.Dense(2),
+    ]
+)
+model.compile(loss="mse", optimizer=tf.keras.optimizers.Adam(1e-2), metrics=["mae"])
+states, wanted = np.random.rand(256, 4), np.random.rand(256, 2)
+for step in range(40):
+    chosen = np.random.randint(0, 256, 16)
+    model.fit(
+        states[chosen], wanted[chosen], sample_weight=chosen / 256, epochs=1, verbose=0, shuffle=False
+    )
+print(np.round(model.get_weights()[2], 4))
+"""
+
 BATCHES = """
 import numpy as np
 import tensorflow as tf
@@ -175,7 +198,113 @@ print(np.round(losses[-3:], 4))
 """
 
 
-@pytest.mark.parametrize("source", [ACTOR_CRITIC, REPLAY, BATCHES], ids=["actor-critic", "replay", "batches"])
+MASKED = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+def masked(answers, labels, mask):
+    losses = tf.keras.losses.sparse_categorical_crossentropy(labels, answers, from_logits=True)
+    return tf.reduce_sum(losses * mask) / tf.reduce_sum(tf.cast(mask, tf.float32))
+
+
+def train(model, optimizer, sentences, padding):
+    losses = []
+    for start in range(0, len(sentences) - 15, 16):
+        batch = sentences[start : start + 16]
+        with tf.GradientTape() as tape:
+            answers = model(batch[:, :-1])
+            labels = batch[:, 1:]
+            mask = np.where(labels == padding, 0, 1)
+            loss = masked(answers, labels, mask)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        losses.append(loss.numpy())
+    return losses
+
+
+model = tf.keras.Sequential(
+    [tf.keras.Input((7,), dtype="int64"), tf.keras.layers.Embedding(20, 8), tf.keras.layers.Dense(20)]
+)
+sentences = np.random.randint(0, 20, (320, 8))
+for epoch in range(2):
+    losses = train(model, tf.keras.optimizers.SGD(0.5), sentences, 0)
+print(np.round(losses[-3:], 4))
+"""
+
+SPREAD = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+class Trainer:
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer = model, optimizer
+
+    def compute_loss(self, x, y):
+        return tf.reduce_mean(tf.square(self.model(x) - y))
+
+    def compute_gradients(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(x, y)
+        return loss, tape.gradient(loss, self.model.trainable_variables)
+
+    def apply(self, gradients):
+        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+
+    def train_batch(self, x, y):
+        loss, gradients = self.compute_gradients(x, y)
+        self.apply(gradients)
+        return loss
+
+    def load(self, path):
+        self.model = tf.keras.models.load_model(path)
+
+
+trainer = Trainer(
+    tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(3), tf.keras.layers.Dense(1)]),
+    tf.keras.optimizers.Adam(1e-2),
+)
+data = tf.data.Dataset.from_tensor_slices((np.random.rand(640, 8), np.random.rand(640, 1))).batch(32)
+for x, y in data.repeat(3):
+    loss = trainer.train_batch(tf.cast(x, tf.float32), tf.cast(y, tf.float32))
+print(np.round(loss.numpy(), 4))
+"""
+
+IN_A_LOOP = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+def compute_gradients(model, x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x) - y))
+    return tape.gradient(loss, model.trainable_variables), loss
+
+
+model = tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(3), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam(1e-2)
+x, y = np.random.rand(640, 8).astype("float32"), np.random.rand(640, 1).astype("float32")
+data = tf.data.Dataset.from_tensor_slices((x, y)).batch(48)
+for epoch in range(3):
+    for x, y in data:
+        gradients, loss = compute_gradients(model, x, y)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    print(np.round(loss.numpy(), 4))
+"""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [ACTOR_CRITIC, REPLAY, BATCHES, MASKED, SPREAD, IN_A_LOOP],
+    ids=["actor-critic", "replay", "batches", "masked", "spread", "in a loop"],
+)
 def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path, forks: Forks) -> None:
     after = fixed("TFP107", fixed("TFP101", source, bold=True), bold=True)
     assert "@tf.function" in after
@@ -186,6 +315,16 @@ def test_calls_that_share_a_compiled_function_give_what_they_gave(tmp_path: Path
     after = fixed("TFP105", PREDICTIONS, bold=True)
     assert (after.count("@tf.function"), after.count("self._run_model(")) == (1, 2)
     assert_prints_the_same(PREDICTIONS, after, tmp_path, forks)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_a_compiled_gradient_step_learns_what_fit_learned(
+    dropout: float, tmp_path: Path, forks: Forks
+) -> None:
+    before = FITS.replace("DROPOUT", str(dropout))
+    after = fixed("TFP105", before, bold=True)
+    assert ("GradientTape" in after, ".fit(" in after) == (True, False)
+    assert_prints_the_same(before, after, tmp_path, forks)
 
 
 def assert_prints_the_same(before: str, after: str, folder: Path, forks: Forks) -> None:

@@ -1169,3 +1169,37 @@ def test_the_fix_is_refused_where_another_trace_is_another_program(source: str, 
 def test_a_switch_that_is_always_on_is_compiled() -> None:
     source = PREAMBLE + dedent(BETWEEN_CALLS["a switch brings in another optimizer"][0])
     assert "@tf.function" in fixed("TFP101", source.replace("late=epoch >= 2", "late=True"))
+
+
+@pytest.mark.parametrize(
+    ("places", "decorator"),
+    [
+        ("np.random.permutation(filled)[:32]", "@tf.function(reduce_retracing=True)"),
+        ("np.random.permutation(1_000)[:32]", "@tf.function"),
+        ("np.random.randint(0, filled, 32)", "@tf.function"),
+    ],
+)
+def test_as_much_of_a_memory_as_there_is_so_far_varies_in_length(places: str, decorator: str) -> None:
+    source = f"""\
+import numpy as np
+import tensorflow as tf
+
+states = np.zeros((100_000, 4), np.float32)
+
+
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+
+def learn(filled):
+    chosen = {places}
+    batch = states[chosen]
+    step(batch)
+
+
+for filled in range(32, 100_000):
+    learn(filled)
+"""
+    assert f"{decorator}\ndef step" in fixed("TFP101", source)

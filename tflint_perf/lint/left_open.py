@@ -28,6 +28,7 @@ _PER_STEP = Caller(
     trains=True,
     on_one_graph=True,
     looped=True,
+    repeated=True,
     files=("*",),
     applied=True,
 )

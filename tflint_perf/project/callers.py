@@ -396,6 +396,7 @@ class _Search:
             taped=use.taped or (outside_loops and _are_taped(above)),
             on_one_graph=use.on_one_graph or (outside_loops and any(caller.on_one_graph for caller in above)),
             looped=use.looped or any(caller.looped for caller in above),
+            repeated=use.repeated or any(caller.repeated for caller in above),
             each_step=_each_step(file, use, acts and use.in_loop, above if within else ()),
         )
 

@@ -366,7 +366,9 @@ class Loops:
     def _repeats(self, function: Function) -> bool | list[Function]:
         """Whether a loop over steps or epochs calls `function`; or else the functions that call it."""
         sites = self._calls.sites(function)
-        if any(self.training_loop(call) is not None for call in sites):
+        if any(self.training_loop(call) is not None for call in sites) or any(
+            caller.repeated for caller in self._calls.callers_outside(function)
+        ):
             return True
         return [caller for call in sites if (caller := self._calls.function_at(call)) is not None]
 

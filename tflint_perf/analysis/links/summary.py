@@ -131,6 +131,7 @@ class Use:
     trains: bool = False
     on_one_graph: bool = False
     looped: bool = False
+    repeated: bool = False
     files: tuple[str | int, ...] = ()
     handed: str = ""
     learned_from: bool = False

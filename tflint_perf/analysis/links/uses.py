@@ -284,6 +284,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         learned_from=how == "call" and isinstance(place, cst.Call) and model.feeds.a_gradient_step(place),
         on_one_graph=how == "call" and (guard is None or guard.counts) and model.sessions.runs_again(place),
         looped=how == "call" and model.loops.batches.is_made_anew(place),
+        repeated=how == "call" and model.loops.is_repeated(place),
         applied=how == "call" and isinstance(place, cst.Call) and model.steps.are_applied(place),
         passing=per_step and model.single_passes.hold(place),
         each_step=_each_step(model, place, loop),

@@ -18,6 +18,7 @@ _KERAS_AT_TOP = re.compile(r"(metrics|losses|optimizers)\.([A-Z]|schedules\.)")
 
 # What nobody calls otherwise, where a star import of another module may bring it.
 _USUAL_NAMES = {"tf": "tensorflow", "np": "numpy", "keras": "keras", "cv2": "cv2", "pd": "pandas"}
+_TENSORFLOW, *_ = _USUAL_NAMES
 _BUILTINS = frozenset(dir(builtins))
 # `tensorflow.python.keras.api._v2.keras`: what `tensorflow.keras` is made of.
 # Keras gives what its modules of datasets hold on by a shorter name.
@@ -295,7 +296,12 @@ class Names:
                 return f"{bound}.{full[len(imported) + 1 :]}"
         if "tensorflow" in self.stars:
             return name
-        return None
+        return f"{_TENSORFLOW}.{name}" if self._brings_tensorflow() else None
+
+    def _brings_tensorflow(self) -> bool:
+        """Whether the file says `tf` of what a star import of another file brings."""
+        is_bound = any(_TENSORFLOW in scope.bindings for scope in self._walk.scopes.values())
+        return bool(self.stars_outside) and _TENSORFLOW in self._walk.names and not is_bound
 
 
 def _is_none(node: cst.CSTNode) -> bool:

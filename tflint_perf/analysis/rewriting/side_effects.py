@@ -71,8 +71,9 @@ class SideEffects:
         tests = conditions(self._infer.walk, current, exits=False)
         return any(_asks_whether_made(test, name) for test in tests)
 
-    def of_attribute(self, node: cst.Attribute, function: Function | None) -> str:
-        """An attribute that methods other than the constructor change, or what is trained: tracing would freeze it."""
+    def of_attribute(self, node: cst.Attribute, function: Function | None, *, as_seen: bool = False) -> str:
+        """An attribute that methods other than the constructor change, or what is trained: tracing would freeze it. Or else,
+        `as_seen`, one that such a method is seen to bind anew between two reads."""
         if node.attr.value in _TRAINED and self._between_calls.sets_trainable(node):
             return "what is trained changes between calls"
         if self._infer.value(node).kind not in _CHANGED_BY_OPS and self._between_calls.sets_attribute(node):
@@ -85,7 +86,11 @@ class SideEffects:
             ):
                 return f"`{dotted_name(node, '…')}` changes between calls"
             for binding in klass.attributes.get(node.attr.value, ()):
-                if self._changes_later(binding) and self._infer.value(node).kind != "compiled":
+                if (
+                    self._changes_later(binding)
+                    and self._infer.value(node).kind != "compiled"
+                    and not (as_seen and not self._between_calls.may_come_between(binding.node, node))
+                ):
                     return f"`{dotted_name(node, '…')}` is reassigned between calls"
         return ""
 

@@ -49,8 +49,9 @@ class Tracing:
         self._side_effects = SideEffects(infer, calls, self._between_calls)
         self._looked_at: set[cst.CSTNode] = set()
 
-    def obstacle_in_function(self, function: Function) -> Obstacle | None:
-        """The first obstacle to compiling a function, with all that it calls in this file."""
+    def obstacle_in_function(self, function: Function, *, as_seen: bool = False) -> Obstacle | None:
+        """The first obstacle to compiling a function, with all that it calls in this file; `as_seen` passes over attributes
+        that other methods bind anew, where nothing shows that one of these runs between two calls."""
         node = function.node
         if isinstance(node, cst.FunctionDef) and node.asynchronous is not None:
             return Obstacle(node, "it is `async`")
@@ -68,7 +69,7 @@ class Tracing:
         return (
             self._setting_changed(_first(function.node.body))
             or next(filter(None, map(self._autograph.of_return, function.returns)), None)
-            or self._in_body(function, [function])
+            or self._in_body(function, [function], as_seen=as_seen)
         )
 
     def obstacle_here(self, function: Function) -> Obstacle | None:
@@ -119,32 +120,54 @@ class Tracing:
         self._looked_at = {statement}
         return list(self._obstacles_in(statement, function, [function] if function else [], inline=True))
 
-    def _in_body(self, function: Function, path: list[Function] | None) -> Obstacle | None:
+    def _in_body(
+        self, function: Function, path: list[Function] | None, *, as_seen: bool = False
+    ) -> Obstacle | None:
         """The first obstacle in a function, and in what it calls; without a `path` to it, in itself alone."""
         node = function.node
         for test in self._host_conditions.of_returns(function):
             return Obstacle(test, "a condition on the host decides what is returned")
-        return self._in_code(node.body, function, path, inline=False)
+        return self._in_code(node.body, function, path, inline=False, as_seen=as_seen)
 
     def _in_code(
-        self, code: cst.CSTNode, function: Function | None, path: list[Function] | None, *, inline: bool
+        self,
+        code: cst.CSTNode,
+        function: Function | None,
+        path: list[Function] | None,
+        *,
+        inline: bool,
+        as_seen: bool = False,
     ) -> Obstacle | None:
-        return next(self._obstacles_in(code, function, path, inline=inline), None)
+        return next(self._obstacles_in(code, function, path, inline=inline, as_seen=as_seen), None)
 
     def _obstacles_in(
-        self, code: cst.CSTNode, function: Function | None, path: list[Function] | None, *, inline: bool
+        self,
+        code: cst.CSTNode,
+        function: Function | None,
+        path: list[Function] | None,
+        *,
+        inline: bool,
+        as_seen: bool = False,
     ) -> Iterator[Obstacle]:
         for node in descendants(code):
             reason = self._reason(node, function, inline) or self._autograph.reason(node, function)
+            if reason and as_seen and isinstance(node, cst.Attribute):
+                reason = self._side_effects.of_attribute(node, function, as_seen=True)
             if reason:
                 yield Obstacle(node, reason)
             elif isinstance(node, cst.Call):
-                found = self._in_what_it_runs(node, function, path, inline=inline)
+                found = self._in_what_it_runs(node, function, path, inline=inline, as_seen=as_seen)
                 if found is not None:
                     yield found
 
     def _in_what_it_runs(
-        self, call: cst.Call, function: Function | None, path: list[Function] | None, *, inline: bool
+        self,
+        call: cst.Call,
+        function: Function | None,
+        path: list[Function] | None,
+        *,
+        inline: bool,
+        as_seen: bool,
     ) -> Obstacle | None:
         elsewhere = self._elsewhere(call)
         if elsewhere is not None:
@@ -162,7 +185,7 @@ class Tracing:
                 continue
             if target.name == "__init__":
                 return Obstacle(call, "an object is created on each step")
-            found = self._in_body(target, [*path, target])
+            found = self._in_body(target, [*path, target], as_seen=as_seen)
             if found is not None:
                 return found
         return None
