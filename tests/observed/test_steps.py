@@ -209,6 +209,37 @@ def test_fit_with_a_slow_pipeline(tmp_path: Path, forks: Forks) -> None:
     assert record.parts["input"] > 0.5 * record.step.value
 
 
+def test_what_fit_does_between_epochs_is_in_no_step(tmp_path: Path, forks: Forks) -> None:
+    program = HEAD + (
+        "class Slow(tf.keras.callbacks.Callback):\n"
+        "    def on_epoch_end(self, epoch, logs=None):\n"
+        "        for _ in range(40):\n"
+        "            self.model(x[:16])\n"
+        "        tf.keras.layers.Dense(3)(x[:16])\n"
+        "        self.model.save_weights('kept.weights.h5')\n"
+        "model.compile('adam', 'mse')\n"
+        "small = dataset.take(8)\n"
+        "model.fit(small, validation_data=dataset, callbacks=[Slow()], epochs=20, verbose=0)\n"
+    )  # fmt: skip
+    record = _run(tmp_path, program, forks.watch, steps=120).record
+    assert _loop(tmp_path, record).startswith("model.fit(")
+    assert record.step is not None and record.step.value == record.median_step
+    assert any(note.startswith("what is done between epochs takes") for note in record.steps.notes)
+    assert any(line.source.startswith("self.model(x[:16])") for line in record.between)
+    assert "self.model(x[:16])" not in _events(record, tmp_path, "op")
+
+
+def test_what_comes_behind_each_step_of_fit_is_a_part_of_it(tmp_path: Path, forks: Forks) -> None:
+    program = HEAD + (
+        "model.compile('adam', 'mse')\n"
+        "for episode in range(60):\n"
+        "    model.fit(x[:16], y[:16], validation_data=(x[:16], y[:16]), verbose=0)\n"
+    )  # fmt: skip
+    record = _run(tmp_path, program, forks.watch, steps=40).record
+    assert not record.between and not record.steps.notes
+    assert record.looked_at["details"]
+
+
 def test_train_on_batch(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + (
         "model.compile('adam', 'mse')\n"
