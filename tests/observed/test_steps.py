@@ -13,6 +13,7 @@ from tests.forked import Forks
 from tflint_perf.measured.record import Event, Record
 from tflint_perf.observed.process import Seen, watch
 from tflint_perf.observed.request import Learning, Request
+from tflint_perf.verify.learning import apart, read_learned
 
 pytestmark = [
     pytest.mark.slow,
@@ -382,3 +383,27 @@ def test_arguments_may_be_called_what_they_are_called(tmp_path: Path, forks: For
     )  # fmt: skip
     seen = _run(tmp_path, program, forks.watch, steps=None)
     assert (seen.record.ended, seen.stdout) == ("end", "done\n"), seen.stderr[-2000:]
+
+
+@pytest.mark.parametrize(
+    ("compiled", "is_apart"),
+    [("noisy", True), ("train_step", False), ("", False)],
+    ids=["alone", "with the step", "eager"],
+)
+def test_what_draws_twice_in_a_step_is_known_where_it_is_compiled_alone(
+    tmp_path: Path, forks: Forks, compiled: str, is_apart: bool
+) -> None:
+    program = HEAD + (
+        "def noisy(a):\n    return a + tf.random.normal(tf.shape(a))\n"
+    ) + STEP.replace("model(a)", "model(noisy(noisy(a)))") + (
+        "for number in range(20):\n"
+        "    train_step(x[:16], y[:16])\n"
+    )  # fmt: skip
+    found = []
+    for text in (program, program.replace(f"def {compiled}(", f"@tf.function\ndef {compiled}(")):
+        out = tmp_path / f"{len(found)}.npz"
+        seen = _run(tmp_path, text, forks.watch, steps=10, details=False, learning=Learning(out))
+        read = read_learned(out, len(seen.ends))
+        assert read is not None
+        found.append(read)
+    assert apart(*found).draws_apart is is_apart

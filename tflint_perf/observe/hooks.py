@@ -105,6 +105,8 @@ class Hooks:
                     result = original(function, *args, **keywords)
                 finally:
                     inside.function -= 1
+                if learned is not None:
+                    learned.called(function)
                 if watcher.trace_count > before:
                     found = in_graph.found()
                     if any(found):
