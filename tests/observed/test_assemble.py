@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tflint_perf.measured.record import from_json, to_json
 from tflint_perf.observe.watcher import MODES
 from tflint_perf.observed.assemble import parts_of, record_of
 
@@ -142,6 +143,31 @@ def test_one_long_step_is_what_else_the_machine_does() -> None:
     record = record_of(_seen(steps=_with_longer(30, 1.0)), ["train.py"], Path("/project"))
     assert record.step is not None
     assert record.step.value == record.median_step == 0.010
+
+
+def _trace(step: int) -> dict[str, Any]:
+    return {"function": "f", "file": None, "row": 1, "at": None, "step": step, "seconds": 1.0, "cause": "new shape"}  # fmt: skip
+
+
+def test_steps_that_make_a_graph_are_told_apart_where_they_are_rare() -> None:
+    run = [*UPDATES * 3, *[(CLOSE, 0.002, 3)] * 3, *UPDATES, (PLAIN, 20.0, 300)]
+    for traced, step in (([_trace(43)], 0.002), ([], None), ([_trace(at) for at in (*range(10), 43)], None)):
+        seen = _run_of(*run, parts=[{"files": 0.002}] * 3) | {"traces": traced}
+        record = record_of(seen, [], Path("/p"))
+        assert record.step is not None
+        assert (record.step.value == step) is bool(step)
+        assert any("graph was made" in note for note in record.steps.notes) is bool(step)
+
+
+def test_what_is_done_between_epochs_is_told_each_time_and_by_line() -> None:
+    between = {"times": [2.0, 4.0], "lines": [["train.py", 30, 3.0], ["train.py", 31, 1.0]]}
+    record = record_of(_seen(between=between), ["train.py"], Path("/project"))
+    assert [(line.spot.row, line.seconds, line.share) for line in record.between] == [
+        (30, 1.5, 0.75),
+        (31, 0.5, 0.25),
+    ]
+    assert "takes 3.0 s each time (of 2)" in record.steps.notes[0]
+    assert from_json(to_json(record)).between == record.between
 
 
 def test_steps_are_counted_by_what_they_were_looked_at_for() -> None:

@@ -96,6 +96,33 @@ def test_a_critic_behind_the_generator_too(steps: Steps) -> None:
     assert steps.loop() == "for _round in range(10):"
 
 
+@pytest.mark.parametrize("first", [0, 4])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_updates_in_each_fifth_round_of_a_loop_is_a_part_of_some_steps(
+    steps: Steps, first: int, is_first: bool
+) -> None:
+    for number in range(30):
+        if is_first and number % 5 == first:
+            steps.update("generator")
+        steps.update("critic")
+        if not is_first and number % 5 == first:
+            steps.update("generator")
+    assert len(steps.ended) == 30
+    assert steps.loop() == "for number in range(30):"
+
+
+def test_what_updates_twice_in_a_round_by_two_ways_is_a_part_of_it(steps: Steps) -> None:
+    def train_critic() -> None:
+        steps.update("critic")
+
+    for _round in range(10):
+        train_critic()
+        train_critic()
+        train_critic()
+        steps.update("generator")
+    assert len(steps.ended) == pytest.approx(10, abs=1)
+
+
 def test_a_loop_over_optimizers_is_no_loop_of_steps(steps: Steps) -> None:
     for _round in range(10):
         for who in ("one", "two", "three"):

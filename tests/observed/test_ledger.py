@@ -33,6 +33,21 @@ def test_parts_are_exclusive_and_sum_to_the_step(clock: list[float]) -> None:
     assert ledger.entries == {(PYTHON, "input"): 1, ("input", "op"): 1}
 
 
+def test_a_step_that_is_forgotten_leaves_nothing(clock: list[float]) -> None:
+    ledger = Ledger()
+    for number in range(2):
+        ledger.begin()
+        entered = ledger.enter("op")
+        ledger.note("op", "MatMul", ("train.py", 1), 1.0)
+        if number:
+            ledger.forget()
+        assert (ledger.leave(entered) < 0) == bool(number)
+        if not number:
+            ledger.end()
+    assert (ledger.steps, ledger.entries) == (1, {(PYTHON, "op"): 1})
+    assert ledger.events == {("op", "MatMul", "train.py", 1): [1, 1.0, 0.0]}
+
+
 def test_what_reaches_over_the_end_of_a_step_counts_in_none(clock: list[float]) -> None:
     ledger = Ledger()
     ledger.begin()

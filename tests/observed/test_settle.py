@@ -265,6 +265,15 @@ def test_what_a_run_cannot_tell_is_not_judged_and_has_its_reason(tmp_path: Path,
     )
 
 
+def test_what_runs_between_epochs_is_not_called_cheap(tmp_path: Path, blocks: Blocks) -> None:
+    run = record(tmp_path, reached=(Spot("train.py", PRINT),), between=(line(PRINT, 2.0),))
+    found = one(run, blocks, finding("TFP302", PRINT))
+    assert (found.status, found.why) == (
+        "not judged",
+        "it runs between epochs, 2.0 s each time, and in no step",
+    )
+
+
 def test_without_steps_nothing_is_judged(tmp_path: Path, blocks: Blocks) -> None:
     run = record(
         tmp_path,

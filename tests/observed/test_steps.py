@@ -13,6 +13,7 @@ from tests.forked import Forks
 from tflint_perf.measured.record import Event, Record
 from tflint_perf.observed.process import Seen, watch
 from tflint_perf.observed.request import Learning, Request
+from tflint_perf.verify.learning import apart, read_learned
 
 pytestmark = [
     pytest.mark.slow,
@@ -209,6 +210,37 @@ def test_fit_with_a_slow_pipeline(tmp_path: Path, forks: Forks) -> None:
     assert record.parts["input"] > 0.5 * record.step.value
 
 
+def test_what_fit_does_between_epochs_is_in_no_step(tmp_path: Path, forks: Forks) -> None:
+    program = HEAD + (
+        "class Slow(tf.keras.callbacks.Callback):\n"
+        "    def on_epoch_end(self, epoch, logs=None):\n"
+        "        for _ in range(40):\n"
+        "            self.model(x[:16])\n"
+        "        tf.keras.layers.Dense(3)(x[:16])\n"
+        "        self.model.save_weights('kept.weights.h5')\n"
+        "model.compile('adam', 'mse')\n"
+        "small = dataset.take(8)\n"
+        "model.fit(small, validation_data=dataset, callbacks=[Slow()], epochs=20, verbose=0)\n"
+    )  # fmt: skip
+    record = _run(tmp_path, program, forks.watch, steps=120).record
+    assert _loop(tmp_path, record).startswith("model.fit(")
+    assert record.step is not None and record.step.value == record.median_step
+    assert any(note.startswith("what is done between epochs takes") for note in record.steps.notes)
+    assert any(line.source.startswith("self.model(x[:16])") for line in record.between)
+    assert "self.model(x[:16])" not in _events(record, tmp_path, "op")
+
+
+def test_what_comes_behind_each_step_of_fit_is_a_part_of_it(tmp_path: Path, forks: Forks) -> None:
+    program = HEAD + (
+        "model.compile('adam', 'mse')\n"
+        "for episode in range(60):\n"
+        "    model.fit(x[:16], y[:16], validation_data=(x[:16], y[:16]), verbose=0)\n"
+    )  # fmt: skip
+    record = _run(tmp_path, program, forks.watch, steps=40).record
+    assert not record.between and not record.steps.notes
+    assert record.looked_at["details"]
+
+
 def test_train_on_batch(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + (
         "model.compile('adam', 'mse')\n"
@@ -351,3 +383,27 @@ def test_arguments_may_be_called_what_they_are_called(tmp_path: Path, forks: For
     )  # fmt: skip
     seen = _run(tmp_path, program, forks.watch, steps=None)
     assert (seen.record.ended, seen.stdout) == ("end", "done\n"), seen.stderr[-2000:]
+
+
+@pytest.mark.parametrize(
+    ("compiled", "is_apart"),
+    [("noisy", True), ("train_step", False), ("", False)],
+    ids=["alone", "with the step", "eager"],
+)
+def test_what_draws_twice_in_a_step_is_known_where_it_is_compiled_alone(
+    tmp_path: Path, forks: Forks, compiled: str, is_apart: bool
+) -> None:
+    program = HEAD + (
+        "def noisy(a):\n    return a + tf.random.normal(tf.shape(a))\n"
+    ) + STEP.replace("model(a)", "model(noisy(noisy(a)))") + (
+        "for number in range(20):\n"
+        "    train_step(x[:16], y[:16])\n"
+    )  # fmt: skip
+    found = []
+    for text in (program, program.replace(f"def {compiled}(", f"@tf.function\ndef {compiled}(")):
+        out = tmp_path / f"{len(found)}.npz"
+        seen = _run(tmp_path, text, forks.watch, steps=10, details=False, learning=Learning(out))
+        read = read_learned(out, len(seen.ends))
+        assert read is not None
+        found.append(read)
+    assert apart(*found).draws_apart is is_apart

@@ -188,6 +188,17 @@ def test_the_last_lines_say_what_observing_cost(run: Record) -> None:
     assert "was not measured" in text(replace(run, observer=None))
 
 
+@pytest.mark.parametrize(
+    ("sums", "said"), [(1.04, False), (0.96, False), (0.175, True), (1.5, True), (None, False)]
+)
+def test_parts_that_do_not_sum_to_a_step_are_said_to_be_rough(
+    run: Record, sums: float | None, said: bool
+) -> None:
+    assert (
+        "is a share of that, and rough" in text(replace(run, parts_sum=sums), 130).replace("\n", " ")
+    ) is said
+
+
 @pytest.mark.parametrize("width", [40, 60, 76, 80, 100, 132, 400])
 def test_no_line_is_wider_than_the_terminal(run: Record, width: int) -> None:
     wide = replace(run, lines=(replace(run.lines[0], source="x" * 300), *run.lines[1:]))

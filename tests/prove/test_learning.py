@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -169,3 +170,15 @@ def test_a_damaged_file_is_none(tmp_path: Path) -> None:
 )
 def test_shares_are_said_shortly(value: float, said: str) -> None:
     assert share(value) == said
+
+
+@pytest.mark.parametrize("drawn", [frozenset[int](), frozenset({7})])
+def test_a_statement_that_is_compiled_alone_draws_other_numbers_and_learns_nobody_knows_what(
+    drawn: frozenset[int],
+) -> None:
+    one = Learned((FIRST,), (LAST,), {}, 100, drew_eagerly=frozenset({7, 8}))
+    other = Learned((FIRST,), (LAST * 2,), {}, 100, drew_by_graph=drawn)
+    found = sameness([apart(one, other)], apart(one, one), [apart(one, one)])
+    assert (found.verdict, found.draws_apart) == (("unknown", True) if drawn else ("different", False))
+    same = sameness([apart(one, replace(other, last=(LAST,)))], apart(one, one), [apart(one, one)])
+    assert same.verdict == "same"

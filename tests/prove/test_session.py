@@ -469,3 +469,37 @@ def test_the_result_can_go_to_a_file(proving: Proving, tmp_path: Path) -> None:
     assert ran[1] == "train.py: none of 3 fixes pays\n"
     assert f"tflint-perf: the report is in {tmp_path / 'proof.json'}\n" in ran[2]
     assert json.loads((tmp_path / "proof.json").read_text())["schema"] == 1
+
+
+def _left_out(status: str, row: int = 3, *, bold: bool = False) -> dict[str, object]:
+    title = "Do it boldly" if bold else "Do it"
+    return {
+        "code": "TFP101", "name": "eager-train-step", "file": "train.py", "cell": None, "row": row, "fix": title,
+        "bold": bold, "status": status, "why": "of this", "times": None, "pairs": 0, "learned": None,
+    }  # fmt: skip
+
+
+def _nothing_pays(*fixes: dict[str, object]) -> dict[str, object]:
+    return {
+        "program": ["train.py"], "result": "nothing pays", "whole": None, "together": [], "fixes": list(fixes),
+        "versions": {}, "to_the_end": False, "steps": None, "only_with_unsafe_fixes": 0, "applied": [],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("statuses", "said"),
+    [
+        (["slower", "different"], "none of 2 fixes pays"),
+        (["needs a GPU"], "1 fix not tried here: needs a GPU"),
+        (["slower", *["needs a GPU"] * 2], "none of 1 fix pays; 2 fixes not tried here: need a GPU"),
+    ],
+)
+def test_what_was_not_tried_is_no_fix_that_does_not_pay(statuses: list[str], said: str) -> None:
+    found = _nothing_pays(*(_left_out(status, row) for row, status in enumerate(statuses, 1)))
+    assert next(markdown(found)) == f"**`train.py`: {said}**"
+
+
+def test_two_ways_to_fix_one_thing_are_told_apart() -> None:
+    found = _nothing_pays(_left_out("slower"), _left_out("different", bold=True), _left_out("slower", row=9))
+    rows = [line.rsplit(" | ", 1)[-1] for line in markdown(found) if line.startswith("| TFP101")]
+    assert rows == ["Do it: of this |", "Do it boldly: of this |", "of this |"]

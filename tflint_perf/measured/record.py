@@ -194,7 +194,8 @@ class Record:
     `detail` is the same of the few steps in which all was looked at, beside others that do as much. `parts` sum to `step`;
     `parts_sum` is what those of the few steps sum to, when the observer's own time has been taken off, of what others that do as
     much take; `looked_sum` is what they sum to in `step`s, which may do more or less. `looked_at` is how many steps were looked at
-    for what; records of old do not say.
+    for what; records of old do not say. `between` are the lines that run between the epochs of `fit`, where time that is in no figure
+    for a step goes: `seconds` each time, and the share of all that.
     """
 
     program: tuple[str, ...]
@@ -222,6 +223,7 @@ class Record:
     reached: tuple[Spot, ...] = ()
     findings: tuple[Settled, ...] = ()
     looked_at: Mapping[Look, int] = field(default_factory=dict)
+    between: tuple[Line, ...] = ()
     schema: int = SCHEMA
 
     @property
@@ -273,16 +275,8 @@ def _record(item: Mapping[str, Any]) -> Record:
             ),
             "step": _interval(item["step"]),
             "observer": _interval(item["observer"]),
-            "lines": tuple(
-                Line(
-                    **{
-                        **line,
-                        "spot": Spot(**line["spot"]),
-                        "events": tuple(Event(**event) for event in line["events"]),
-                    }
-                )
-                for line in item["lines"]
-            ),
+            "lines": tuple(map(_line, item["lines"])),
+            "between": tuple(map(_line, item.get("between", ()))),
             "traces": tuple(
                 Traced(**{**one, "spot": _spot(one["spot"]), "called_at": _spot(one["called_at"])})
                 for one in item["traces"]
@@ -293,6 +287,11 @@ def _record(item: Mapping[str, Any]) -> Record:
             "findings": tuple(Settled(**{**one, "spot": Spot(**one["spot"])}) for one in item["findings"]),
         }
     )
+
+
+def _line(item: Mapping[str, Any]) -> Line:
+    events = tuple(Event(**event) for event in item["events"])
+    return Line(**{**item, "spot": Spot(**item["spot"]), "events": events})
 
 
 def _growth(item: Mapping[str, Any]) -> Growth:

@@ -3,15 +3,17 @@
 A step is an update of weights, or one round of several that take turns. What shows an update, best first: an optimizer that
 applies gradients (eagerly, or in a compiled function: then each call of it), a session that runs such an op, a gradient that is taken
 without an optimizer. Each place that updates, with its optimizer, is a *source*. A round begins where the source that was seen first
-updates, as a program begins with the first update of a round, and is over once every source that is still active has updated. Whatever
+updates, as a program begins with the first update of a round, and is over once every source that is still active has updated. What
+updates in some rounds of a loop only, as a generator in each fifth, is waited for in none. Whatever
 shows later of what a round is, the rounds so far are counted again: so the same one is the hundredth, however many of its updates are
 compiled together.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from time import perf_counter
 from types import FrameType
@@ -51,7 +53,11 @@ class Source:
     count: int = 0
     last: int = 0
     retired: bool = False
+    # Is never waited for, since it updates in some rounds only.
+    rare: bool = False
     around: tuple[tuple[str, int, tuple[int, ...]], ...] = ()
+    # By each way that leads there, how often: of those that were looked at.
+    ways: Counter[tuple[tuple[str, int, tuple[int, ...]], ...]] = field(default_factory=Counter)
     inside: bool = False
     calls: int = 0
     last_call: int = -1
@@ -102,6 +108,8 @@ class Clock:
             source.calls += 1
         if source.count <= _ALWAYS or source.count % _LATER == 0:
             self._look_around(source, frame)
+        if source.count <= _ALWAYS:
+            self._retire_rare()
         self._retire()
         self._keep(key, updates)
         if self._round.saw(key, updates, self._in_turn()):
@@ -134,6 +142,24 @@ class Clock:
         """The sources that a round waits for, in the order in which they were first seen."""
         return [key for key, source in self.sources.items() if not source.retired]
 
+    def _retire_rare(self) -> None:
+        """What updates in few of the rounds of a loop in which another source does in each is a part of some steps.
+
+        One way through the code is taken once in a round of the innermost loop around it.
+        """
+        rounds: dict[Row, int] = {}
+        # Several that update in one line may be those of a loop over them.
+        active = [one for one in self.active() if not one.retired and self._is_alone(one)]
+        for source in active:
+            loop = _innermost_loop(source)
+            if loop is not None:
+                rounds[loop] = max(rounds.get(loop, 0), *source.ways.values())
+        for source in active:
+            loop = _innermost_loop(source)
+            if loop is not None and rounds[loop] > 2 * max(source.ways.values()):
+                source.retired = source.rare = True
+                self._count_again()
+
     def _retire(self) -> None:
         active = [source for source in self.sources.values() if not source.retired]
         for source in active:
@@ -154,7 +180,9 @@ class Clock:
             return
         kept = [(self._merged(key), at, updates) for key, at, updates in self._kept]
         last = {key: number for number, (key, _, _) in enumerate(kept)}
-        done = sorted(last[key] + 1 for key, source in self.sources.items() if source.retired)
+        done = sorted(
+            last[key] + 1 for key, source in self.sources.items() if source.retired and not source.rare
+        )
         active = self._in_turn()
         steps: list[tuple[float, int]] = []
         self._round = Round()
@@ -192,6 +220,7 @@ class Clock:
         if source.around and source.count > _ALWAYS:
             return
         source.around = tuple(around)
+        source.ways[source.around] += 1
 
     def active(self) -> list[Source]:
         """The sources that still update, or all where none does."""
@@ -247,6 +276,12 @@ class Round:
 def _common(chains: Sequence[Sequence[Row]]) -> list[Row]:
     """The loops that are in all of the chains."""
     return [row for row in chains[0] if all(row in chain for chain in chains[1:])]
+
+
+def _innermost_loop(source: Source) -> Row | None:
+    """The one around a source, where that is the user's and the same each time."""
+    loops = {next(iter(_chain(replace(source, around=way), alone=True)[-1:]), None) for way in source.ways}
+    return loops.pop() if len(loops) == 1 and not source.inside else None
 
 
 def _chain(source: Source, *, alone: bool) -> list[Row]:

@@ -73,11 +73,13 @@ class Hooks:
             "keras.src.optimizers.loss_scale_optimizer": self._applying("LossScaleOptimizer", "apply"),
             "keras.src.backend.tensorflow.trainer": self._keras_methods("TensorFlowTrainer"),
             "keras.src.models.model": self._keras_methods("Model"),
+            "keras.src.callbacks.callback_list": self._epochs,
             "keras.src.layers.layer": self._keras_layer("Layer"),
             "keras.src.metrics.metric": self._making("Metric", "Metric", "__init__"),
             "keras.src.losses.loss": self._making("Loss", "Loss", "__init__"),
             legacy + "optimizer": self._applying("Optimizer", "apply_gradients"),
             legacy + "legacy.optimizer_v2": self._applying("OptimizerV2", "apply_gradients"),
+            "tf_keras.src.callbacks": self._epochs,
             "tf_keras.src.engine.training": self._keras_methods("Model"),
             "tf_keras.src.engine.base_layer": self._keras_layer("Layer"),
         }  # fmt: skip
@@ -103,6 +105,8 @@ class Hooks:
                     result = original(function, *args, **keywords)
                 finally:
                     inside.function -= 1
+                if learned is not None:
+                    learned.called(function)
                 if watcher.trace_count > before:
                     found = in_graph.found()
                     if any(found):
@@ -309,6 +313,34 @@ class Hooks:
                 replace(getattr(module, cls), name, self._timed(kind, name))
 
         return hook
+
+    def _epochs(self, module: ModuleType) -> None:
+        """Of `fit`: when an epoch begins, and when it is over, of which the validation comes first."""
+        watcher = self._watcher
+        # Those of `fit`, and of no evaluation of the user's.
+        fitting: WeakSet[Any] = WeakSet()
+
+        def begins(original: Callable[..., Any]) -> Callable[..., Any]:
+            def call(callbacks: Any, /, *args: Any, **keywords: Any) -> Any:
+                fitting.add(callbacks)
+                try:
+                    return original(callbacks, *args, **keywords)
+                finally:
+                    watcher.begin_epoch()
+
+            return call
+
+        def leaves(original: Callable[..., Any]) -> Callable[..., Any]:
+            def call(callbacks: Any, /, *args: Any, **keywords: Any) -> Any:
+                if callbacks in fitting:
+                    watcher.leave_epoch()
+                return original(callbacks, *args, **keywords)
+
+            return call
+
+        replace(module.CallbackList, "on_epoch_begin", begins)
+        for name in ("on_test_begin", "on_epoch_end"):
+            replace(module.CallbackList, name, leaves)
 
     def _keras_layer(self, cls: str) -> Callable[[ModuleType], None]:
         def hook(module: ModuleType) -> None:

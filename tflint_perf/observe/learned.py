@@ -36,6 +36,13 @@ class Learned:
         # How often a statement has drawn: in this step, and in each graph that was made.
         self._draws: dict[str, int] = {}
         self._graphs: WeakKeyDictionary[Any, dict[str, int]] = WeakKeyDictionary()
+        # Of each function, what it draws, and how often it was called in this step.
+        self._drawn_by: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
+        self._calls: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        self._drawn_in_graph: set[str] = set()
+        # Statements that drew more than once in a step, run eagerly, and in a function that was called as often.
+        self._drew_eagerly: set[str] = set()
+        self._drew_by_graph: set[str] = set()
         # What is trained, as it was before the last update: the one that shows that a step has begun.
         self._before: dict[int, Any] = {}
 
@@ -79,6 +86,10 @@ class Learned:
             statement = places.statement(*at) if at is not None else ""
             number = draws.get(statement, 0)
             draws[statement] = number + 1
+            if graph is not None:
+                self._drawn_in_graph.add(statement)
+            elif number and self._first:  # in a step, and not as the program sets itself up
+                self._drew_eagerly.add(statement)
             return self._seed + 1, crc32(f"{number} {statement}".encode()) % _SEEDS
 
         vars(module)["get_seed"] = get_seed
@@ -87,9 +98,20 @@ class Learned:
             if name.startswith("tensorflow.python.") and getattr(other, "get_seed", None) is original:
                 vars(other)["get_seed"] = get_seed
 
+    def called(self, function: Any) -> None:
+        """A compiled function was called by eager code, and traced if that was its first call."""
+        if self._drawn_in_graph:
+            self._drawn_by.setdefault(function, set()).update(self._drawn_in_graph)
+            self._drawn_in_graph.clear()
+        if function in self._drawn_by:
+            self._calls[function] = self._calls.get(function, 0) + 1
+            if self._calls[function] > 1 and self._first:
+                self._drew_by_graph.update(self._drawn_by[function])
+
     def after_step(self, count: int) -> None:
         """Between two steps."""
         self._draws.clear()
+        self._calls.clear()
         for key, variable in self._all.items():
             if (
                 self._first.get(key) is None
@@ -166,6 +188,10 @@ class Learned:
             with suppress(Exception):  # a tensor of another graph, or none at all
                 losses.append((step, float(numpy.mean(numpy.asarray(loss)))))
         arrays["losses"] = numpy.asarray(losses, dtype="float64").reshape(-1, 2)
+        for name, said in (("drew_eagerly", self._drew_eagerly), ("drew_by_graph", self._drew_by_graph)):
+            arrays[name] = numpy.asarray(
+                sorted(crc32(statement.encode()) for statement in said), dtype="int64"
+            )
         numpy.savez(self._out, **arrays)
         return True
 

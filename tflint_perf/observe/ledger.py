@@ -27,6 +27,10 @@ class Ledger:
         self._stack: list[str] = []
         self._last = 0.0
         self._period = 0
+        self._before: tuple[dict[tuple[str, str], int], dict[tuple[str, str, str, int], list[float]]] = (
+            {},
+            {},
+        )
         self.on = False
 
     @property
@@ -42,6 +46,7 @@ class Ledger:
     def begin(self) -> None:
         """A step begins."""
         self._stack, self._parts = [], {}
+        self._before = dict(self.entries), {key: list(found) for key, found in self.events.items()}
         self._last = perf_counter()
         self._period += 1
         self.on = True
@@ -50,6 +55,11 @@ class Ledger:
         """The step is over."""
         self._settle(self.current)
         self.by_step.append(self._parts)
+        self.on = False
+
+    def forget(self) -> None:
+        """The step is none of those that count: it is as if nobody had looked at it."""
+        self.entries, self.events = self._before
         self.on = False
 
     def enter(self, part: str) -> tuple[int, int, float]:

@@ -53,6 +53,13 @@ class Profile:
             trace.ParseFromString(answer)
             self._add(trace)
 
+    def forget(self) -> None:
+        """End, and leave out what was seen."""
+        session, self._session = self._session, None
+        if session is not None:
+            with suppress(Exception), _quietly():
+                session.stop()
+
     def _add(self, trace: Any) -> None:
         names = {
             (device.device_id, resource.resource_id): resource.name

@@ -198,6 +198,10 @@ class Observation:
                 "lines": [[*place, seconds] for place, seconds in watcher.looks.lines.items()],
                 "kinds": watcher.looks.kinds,
             },
+            "between": {
+                "times": watcher.between,
+                "lines": [[*place, seconds] for place, seconds in watcher.looks.between.items()],
+            },
             "profile": {"seconds": watcher.profile.seconds, "events": watcher.profile.events},
             "ever": [[*key, *found] for key, found in watcher.ever.items()],
             "traces": watcher.traces,

@@ -43,6 +43,9 @@ class Sampler:
         self.lines: dict[tuple[str, int], float] = {}
         self.kinds: dict[str, float] = {}
         self.seconds = 0.0
+        # Seconds by line while no step goes on.
+        self.between: dict[tuple[str, int], float] = {}
+        self._is_between = False
         self.thread = threading.main_thread().ident or 0
         self._places = places
         self._going = threading.Event()
@@ -50,8 +53,9 @@ class Sampler:
         self._last = 0.0
         self._thread: threading.Thread | None = None
 
-    def go(self) -> None:
-        """Look, from now on."""
+    def go(self, *, between: bool = False) -> None:
+        """Look, from now on; what goes on `between` steps is kept apart."""
+        self._is_between = between
         self._last = perf_counter()
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="tflint-perf", daemon=True)
@@ -68,21 +72,28 @@ class Sampler:
         if user is None or not self._going.is_set() or threading.get_ident() != self.thread:
             return
         at = perf_counter()
-        place = self._places.row(user)
-        self.lines[place] = self.lines.get(place, 0.0) + at - self._last
-        self.seconds += at - self._last
-        self._last = at
+        passed, self._last = at - self._last, at
+        self._lay(passed, user)
 
     def clear(self) -> None:
         """Forget what was seen."""
         self.lines.clear()
         self.kinds.clear()
+        self.between.clear()
         self.seconds = 0.0
 
     def end(self) -> None:
         """Look no more at all."""
         self._going.clear()
         self._ended = True
+
+    def _lay(self, passed: float, user: FrameType | None) -> None:
+        lines = self.between if self._is_between else self.lines
+        if user is not None:
+            place = self._places.row(user)
+            lines[place] = lines.get(place, 0.0) + passed
+        if not self._is_between:
+            self.seconds += passed
 
     def _run(self) -> None:
         while not self._ended:
@@ -95,11 +106,8 @@ class Sampler:
             at = perf_counter()
             passed, self._last = at - self._last, at
             user = self._places.innermost(frame)
-            if user is not None:
-                place = self._places.row(user)
-                self.lines[place] = self.lines.get(place, 0.0) + passed
-            self.seconds += passed
-            kind = _kind(frame, user)
+            self._lay(passed, user)
+            kind = None if self._is_between else _kind(frame, user)
             if kind is not None:
                 self.kinds[kind] = self.kinds.get(kind, 0.0) + passed
 

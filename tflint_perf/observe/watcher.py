@@ -37,6 +37,8 @@ UNEVEN = 1.5
 _CLOSE_SHARE = 0.1
 _SAMPLES = 8
 _STOPS = 5
+# What comes each time so few steps are over is a part of them.
+_SHORT_EPOCH = 5
 
 
 class Stop(SystemExit):
@@ -96,6 +98,10 @@ class Watcher:
         self._first_tensors: set[int] = set()
         self._next_sample = 2
         self._is_counted_again = False
+        # How often an epoch was over and steps were not, how long that took, and the step that the last epoch began with.
+        self.between: list[float] = []
+        self._left_epoch: float | None = None
+        self._epoch_began = 0
         # Steps that were counted by what another kind of source showed.
         self._of_others = 0
 
@@ -134,6 +140,32 @@ class Watcher:
             return
         self.clock.mark(kind, who, frame, updates)
 
+    def leave_epoch(self) -> None:
+        """An epoch of a library's loop is over: what comes until the next one begins is no step's, nor is the step that it is in."""
+        is_short = self.count - self._epoch_began < _SHORT_EPOCH
+        if is_short or not self._details or self._left_epoch is not None or not self.is_watched():
+            return
+        self._left_epoch = perf_counter()
+        if self.mode == CLOSE:
+            self.ledger.forget()
+            self._queue.insert(0, CLOSE)
+        if self.mode == PROFILED:
+            self.profile.forget()
+            self._queue = [mode for mode in self._queue if mode != PROFILED]
+            self._profiles -= 1
+        self.mode = DISTURBED
+        self.looks.go(between=True)
+
+    def begin_epoch(self) -> None:
+        """An epoch of a library's loop begins."""
+        if not self.is_watched():
+            return
+        self._epoch_began = self.count
+        if self._left_epoch is not None:
+            self.between.append(perf_counter() - self._left_epoch)
+            self._left_epoch = None
+            self.looks.pause()
+
     def note(
         self, kind: str, what: str, frame: FrameType | None, seconds: float = 0.0, size: float = 0.0
     ) -> None:
@@ -142,12 +174,16 @@ class Watcher:
             return
         user = self.places.innermost(frame)
         row = self.places.row(user) if user is not None else ("?", 0)
+        if self._left_epoch is not None and row == self.clock.loop():
+            return  # of what a library does between epochs by itself
         found = self.ever.setdefault((kind, what, *row), [0, 0.0, 0.0])
         found[0] += 1
         found[1] += max(seconds, 0.0)
         found[2] += size
 
     def _on_step(self, updates: int) -> None:
+        if self._left_epoch is not None:  # by what trains without epochs
+            self.begin_epoch()
         ended = perf_counter()
         mode = self.mode
         self.steps.append((ended - self.began, ended - self._started, mode, updates))
@@ -196,6 +232,8 @@ class Watcher:
             self._is_counted_again = True
         if not few:
             return
+        self.between.clear()
+        self._left_epoch, self._epoch_began = None, 0
         self.samples.clear()
         self.memory.clear()
         self.ever.clear()

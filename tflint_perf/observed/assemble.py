@@ -6,12 +6,13 @@ import datetime
 import linecache
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
+from tflint_perf.catalogue.figures import seconds as in_words
 from tflint_perf.measured.record import (
     PARTS,
     Event,
@@ -40,7 +41,9 @@ _STEADY = 5
 # A line that holds less of a step is left out, unless something is known to happen there.
 _LEAST_SHARE = 0.001
 _Typical = Callable[[Sequence[float]], float]
-_PLAIN, _TIMED, _CLOSE = "plain", "timed", "close"
+_PLAIN, _TIMED, _CLOSE, _DISTURBED = "plain", "timed", "close", "disturbed"
+# Where fewer steps make graphs, these are none of the usual ones.
+_OFTEN_TRACED = 0.1
 # How far the work of steps that do the same may be apart; of steps that are compared for want of such.
 _SAME_WORK, _LIKE_WORK = 1.1, 1.5
 _LEAST_LIKE = 3
@@ -75,7 +78,8 @@ def steps_of(seen: Mapping[str, Any]) -> list[Step]:
 
 def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Record:
     """The record of a run, from the observer's document. Findings are left to `settle`."""
-    steps = steps_of(seen)
+    every = steps_of(seen)
+    steps = _without_rare_traces(seen, every)
     times = {mode: [step.seconds for step in steps if step.mode == mode] for mode in (_PLAIN, _TIMED, _CLOSE)}
     usual = times[_PLAIN] or times[_TIMED] or [step.seconds for step in steps[1:]]
     uneven = _are_uneven(steps)
@@ -93,11 +97,11 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
         ended=seen["how"],
         code=seen["code"],
         wall=seen["wall"],
-        steps=_steps(seen),
+        steps=_steps(seen, traced=sum(one is not told for one, told in zip(every, steps, strict=True))),
         first_step=seen["first_step"],
         step=step,
         median_step=median(usual) if usual else None,
-        mean_step=_mean([one.seconds for one in steps if one.mode in (_PLAIN, _TIMED)] or usual),
+        mean_step=_mean([one.seconds for one in every if one.mode in (_PLAIN, _TIMED)] or usual),
         parts={part: seconds / whole * step.value for part, seconds in parts.items()}
         if step and whole
         else {},
@@ -106,6 +110,7 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
         observer=_observer(seen, steps, step.value if step else 0.0),
         detail=looks.times_as_long() if looks and whole else None,
         lines=_lines(seen, root, step.value if step else 0.0),
+        between=_between(seen, root),
         traces=_traces(seen),
         growth=_growth(seen, steps),
         kept=_kept(seen),
@@ -116,6 +121,16 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
             "details": seen["close"]["steps"],
         },
     )
+
+
+def _without_rare_traces(seen: Mapping[str, Any], steps: Sequence[Step]) -> list[Step]:
+    """The steps, of which those are told to be disturbed that make a graph where few do: a last, smaller batch, for instance."""
+    traced = {trace["step"] for trace in seen["traces"]}
+    usual = [one for one in steps if one.mode in (_PLAIN, _TIMED)]
+    rare = {one.number for one in usual if one.number in traced}
+    if len(rare) >= max(_OFTEN_TRACED * len(usual), 1 + _OFTEN_TRACED):
+        return list(steps)
+    return [replace(one, mode=_DISTURBED) if one.number in rare else one for one in steps]
 
 
 def _typical(times: Sequence[float], of: _Typical) -> Interval:
@@ -346,8 +361,15 @@ def _tell_input(parts: dict[Part, float], profile: Mapping[str, Any], step: floa
     parts["input"] = max(waited, parts["input"]) if inside == 0 else parts["input"] + inside
 
 
-def _steps(seen: Mapping[str, Any]) -> Steps:
+def _steps(seen: Mapping[str, Any], traced: int) -> Steps:
     notes = list(seen["notes"])
+    if between := _epochs(seen):
+        notes.append(
+            f"what is done between epochs takes {in_words(fmean(between))} each time (of {len(between)}), "
+            "and is in no figure for a step"
+        )
+    if traced:
+        notes.append(f"steps in which a graph was made are rare ({traced}), and in no figure for a step")
     if seen["others"]:
         notes.append(f"{seen['others']} updates in other threads are not counted")
     kind = seen["kind"] or "none"
@@ -388,6 +410,23 @@ def _lines(seen: Mapping[str, Any], root: Path, step: float) -> tuple[Line, ...]
             happened = sorted(events[place], key=lambda event: -event.seconds)
             lines.append(Line(_spot(place), _source(root, place), share * step, share, tuple(happened)))
     return tuple(sorted(lines, key=lambda line: (-line.seconds, line.spot.file, line.spot.row)))
+
+
+def _between(seen: Mapping[str, Any], root: Path) -> tuple[Line, ...]:
+    """The lines that hold the time between epochs, each with its seconds each time."""
+    times = _epochs(seen)
+    found = seen["between"]["lines"] if times else ()
+    whole = sum(spent for _, _, spent in found) or 1.0
+    lines = (
+        Line(_spot((file, row)), _source(root, (file, row)), spent / len(times), spent / whole)
+        for file, row, spent in found
+    )
+    return tuple(sorted(lines, key=lambda line: (-line.seconds, line.spot.file, line.spot.row)))
+
+
+def _epochs(seen: Mapping[str, Any]) -> Sequence[float]:
+    times: Sequence[float] = seen.get("between", {}).get("times", ())
+    return times
 
 
 def _source(root: Path, place: tuple[str, int]) -> str:

@@ -167,12 +167,24 @@ class Watched:
             return "not judged", 0.0, TOO_FEW
         if isinstance(seen.evidence, Holding) and not self._knows_what_stays():
             return "not judged", 0.0, TOO_FEW
+        cheap = cost is None or not (cost.grows or cost.seconds >= CHEAP * self.step)
+        if cheap and (between := self._between(rows)) >= CHEAP * self.step:
+            return "not judged", 0.0, f"it runs between epochs, {seconds(between)} each time, and in no step"
         if cost is None:
             return self._nothing_of(seen)
         if cost.grows or cost.seconds >= CHEAP * self.step:
             return "confirmed", cost.seconds, self.why(cost)
         said = cost.said if not cost.seconds else self.why(cost)
         return "cheap", cost.seconds, f"seen, but {said}"
+
+    def _between(self, rows: Rows) -> float:
+        """Seconds that pass in some rows, or in the function that they are in, each time that an epoch is over."""
+        around = self._function_or_row(rows)
+        return sum(
+            line.seconds
+            for line in self.record.between
+            if (line.spot in rows or line.spot in around) and line.spot != self.record.steps.loop
+        )
 
     def why(self, cost: Cost) -> str:
         """A cost in a few words: `3.1 of 8.2 ms a step: 412 eager ops`."""

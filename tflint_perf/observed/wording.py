@@ -69,6 +69,8 @@ _FOUND: Mapping[str, str] = MappingProxyType(
 _LOOKS: Mapping[Look, str] = MappingProxyType(
     {"time": "their time", "lines": "the lines that hold it", "details": "what happens there"}
 )
+# Parts that sum to a step but for so much are told as they are.
+_ROUGH = 0.05
 # A share of a step that is not worth a row.
 _LEAST_SHARE = 0.001
 COST = frozenset({"confirmed", "seen in a run"})
@@ -218,6 +220,11 @@ def observer(record: Record) -> str:
     if record.detail is not None:
         left_out = "" if _is_mean(record) else ", left out above,"
         said += f"; the few steps looked at in detail{left_out} took {ratio(record.detail)} as long"
+    if record.parts_sum is not None and abs(record.parts_sum - 1) > _ROUGH:
+        said += (
+            f". What goes on in those sums to {ratio(record.parts_sum)} what such steps take: the time of each part, "
+            "and of what happens at lines, is a share of that, and rough"
+        )
     return f"{said}."
 
 

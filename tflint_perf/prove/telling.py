@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -69,7 +70,7 @@ def headline(document: Document) -> str:
         case "stopped":
             return f"stopped before anything was proved of {_fixes(len(fixes))}"
         case "nothing pays":
-            return f"none of {_fixes(len(fixes))} pays"
+            return _nothing_pays(document)
         case "not confirmed":
             return (
                 f"{_fixes(kept)} {'are' if several else 'is'} not confirmed"
@@ -82,6 +83,17 @@ def headline(document: Document) -> str:
         return f"{said}: {whole['why']}"
     more = whole["why"].removeprefix("faster")
     return f"{said}: {effect} as fast over steps 2 to {times['steps']}{more}"
+
+
+def _nothing_pays(document: Document) -> str:
+    """`none of 3 fixes pays; 1 fix not tried here: needs a GPU`."""
+    for_gpu = {_key(fix) for fix in document["fixes"] if fix["status"] == "needs a GPU"}
+    tried = {_key(fix) for fix in [*document["fixes"], *document["together"]]} - for_gpu
+    said = [f"none of {_fixes(len(tried))} pays"] if tried else []
+    if for_gpu:
+        needs = "needs" if len(for_gpu) == 1 else "need"
+        said.append(f"{_fixes(len(for_gpu))} not tried here: {needs} a GPU")
+    return "; ".join(said)
 
 
 def figures(judged: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
@@ -120,7 +132,7 @@ def effect_of(timed: Mapping[str, Any]) -> str:
 
 def _tables(document: Document) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
     """The fixes that pay, or were not confirmed, and those that were left out: a title, a header and rows."""
-    alone = {_key(fix): fix for fix in document["fixes"]}
+    alone = {_version(fix): fix for fix in document["fixes"]}
     together = {_key(fix) for fix in document["together"]}
     if document["result"] == "stopped":
         fixes = document["fixes"] or document["together"]
@@ -128,8 +140,13 @@ def _tables(document: Document) -> Iterator[tuple[str, tuple[str, ...], list[tup
         if so_far_of:
             yield "So far", _SO_FAR, so_far_of
         return
-    inside = [_row(known := alone.get(_key(fix), fix), _what_it_does(known)) for fix in document["together"]]
-    outside = [_row(fix, fix["why"]) for fix in document["fixes"] if _key(fix) not in together]
+    inside = [
+        _row(known := alone.get(_version(fix), fix), _what_it_does(known)) for fix in document["together"]
+    ]
+    left = [fix for fix in document["fixes"] if _key(fix) not in together]
+    at = Counter(map(_key, left))
+    # Of two ways to fix one thing, each says which it is.
+    outside = [_row(fix, f"{fix['fix']}: {fix['why']}" if at[_key(fix)] > 1 else fix["why"]) for fix in left]
     if inside:
         confirmed = document["result"] == "proved"
         yield ("Changed" if document["applied"] else "Pays" if confirmed else "Not confirmed"), _FIXES, inside
@@ -151,6 +168,10 @@ def so_far(fix: Mapping[str, Any]) -> str:
 
 def _key(fix: Mapping[str, Any]) -> tuple[Any, ...]:
     return fix["code"], fix["file"], fix["cell"], fix["row"]
+
+
+def _version(fix: Mapping[str, Any]) -> tuple[Any, ...]:
+    return *_key(fix), fix["bold"]
 
 
 def _row(fix: Mapping[str, Any], last: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, product, starmap
 from pathlib import Path
 from statistics import median
@@ -31,6 +31,7 @@ _ENOUGH_LOSSES: Final = 10
 _CLEAN_LOSS: Final = 0.01
 # So many of the losses may lie outside of what rounding explains: it does not grow evenly.
 _ODD_LOSSES: Final = 0.1
+_DRAWS: Final = ("drew_eagerly", "drew_by_graph")
 
 SamenessVerdict = Literal["same", "different", "unknown"]
 
@@ -44,12 +45,16 @@ class Learned:
     # By step, the numbers of which one is its loss.
     losses: Mapping[int, Sequence[float]]
     steps: int = 0
+    # Statements that drew random numbers more than once in a step: run eagerly, and in a graph that was called as often.
+    drew_eagerly: frozenset[int] = frozenset()
+    drew_by_graph: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Apart:
     """How far a run learned from another: of each variable, by how far training moved it; of losses, by their size.
 
+    `draws_apart` says that a statement draws other random numbers for being compiled by itself, which is no fault.
     `rounding` is what is always put down to rounding, of each variable. `losses` are (step, difference). `mismatch` says
     what makes them beyond comparison; it is `steps` where they trained for different numbers of steps.
     """
@@ -58,6 +63,7 @@ class Apart:
     rounding: tuple[float, ...] = ()
     losses: tuple[tuple[int, float], ...] = ()
     mismatch: str = ""
+    draws_apart: bool = False
 
     @property
     def most(self) -> float:
@@ -78,6 +84,7 @@ class Sameness:
     control: float | None = None
     repeat: float | None = None
     losses: int = 0
+    draws_apart: bool = False
 
 
 def read_learned(path: Path, steps: int) -> Learned | None:
@@ -98,6 +105,7 @@ def read_learned(path: Path, steps: int) -> Learned | None:
                     for step, rows in groupby(losses, key=lambda row: int(row[0]))
                 },
                 steps,
+                *(frozenset(held[name].tolist() if name in names else ()) for name in _DRAWS),
             )
     except (OSError, ValueError, KeyError):
         return None
@@ -105,6 +113,11 @@ def read_learned(path: Path, steps: int) -> Learned | None:
 
 def apart(one: Learned, other: Learned) -> Apart:
     """How far `other` learned from `one`."""
+    draws_apart = bool(one.drew_eagerly & other.drew_by_graph or one.drew_by_graph & other.drew_eagerly)
+    return replace(_apart(one, other), draws_apart=draws_apart)
+
+
+def _apart(one: Learned, other: Learned) -> Apart:
     if one.steps != other.steps:
         return Apart(mismatch="steps", losses=_losses_apart(one, other))
     if len(one.last) != len(other.last):
@@ -175,11 +188,23 @@ def _losses_apart(one: Learned, other: Learned) -> tuple[tuple[int, float], ...]
 def sameness(
     runs: Sequence[Apart | None], control: Apart | None, repeats: Sequence[Apart | None]
 ) -> Sameness:
-    """Whether a version learned the same.
+    """Whether a version learned the same; where it differs and draws other random numbers, nobody knows for what.
 
     All are apart from the first run of the original: `runs` of the version, the `control`, and `repeats` of the original
     itself.
     """
+    found = _sameness(runs, control, repeats)
+    if found.verdict != "different" or not any(run is not None and run.draws_apart for run in runs):
+        return found
+    why = (
+        "it draws its random numbers in another order, so what it learns cannot be compared number by number"
+    )
+    return replace(found, verdict="unknown", why=why, draws_apart=True)
+
+
+def _sameness(
+    runs: Sequence[Apart | None], control: Apart | None, repeats: Sequence[Apart | None]
+) -> Sameness:
     if control is None or None in runs or None in repeats or not runs:
         return Sameness("unknown", "what it learns was not seen")
     if control.mismatch or any(again is not None and again.mismatch for again in repeats):
