@@ -216,6 +216,15 @@ def test_waiting_inside_a_compiled_function_is_waiting() -> None:
     assert parts["device"] == pytest.approx(0.002)
 
 
+def test_the_error_of_a_line_s_time_is_that_of_a_share_of_so_many_looks() -> None:
+    looks = {**_seen()["looks"], "squares": 20 * 0.015**2}  # of 20 looks, 15 ms apart
+    record = record_of(_seen(looks=looks), ["train.py"], Path("/project"))
+    share = record.lines[0].share
+    assert record.step is not None and share == pytest.approx(2 / 3)
+    assert record.lines[0].error == pytest.approx(record.step.value * (share * (1 - share) / 20) ** 0.5)
+    assert record_of(_seen(), ["train.py"], Path("/project")).lines[0].error == 0.0
+
+
 def test_lines_have_what_happened_at_them() -> None:
     record = record_of(_seen(), ["train.py"], Path("/project"))
     first, second = record.lines

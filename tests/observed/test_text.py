@@ -266,6 +266,21 @@ def test_times_that_are_compared_have_as_many_decimals() -> None:
     assert in_unit_of(0.37)(0.0021) == "2.1 ms"
 
 
+@pytest.mark.parametrize(
+    ("time", "error", "told"),
+    [
+        (3.14e-3, 0.01e-3, "3.14 ms"),
+        (3.14e-3, 0.1e-3, "3.1 ms"),
+        (3.14e-3, 1e-3, "3 ms"),
+        (3.14e-3, 0.0, "3.14 ms"),  # where it is not known
+        (0.04e-3, 0.1e-3, "<0.1 ms"),
+        (0.0, 0.0, "0.00 ms"),
+    ],
+)
+def test_a_time_has_no_more_decimals_than_its_error_allows(time: float, error: float, told: str) -> None:
+    assert in_unit_of(8.2e-3)(time, error) == told
+
+
 def test_events_of_a_line_are_named_the_costliest_first_and_ops_together() -> None:
     happened = [
         event("op", "Mul", 2, 1e-4),

@@ -107,13 +107,15 @@ class Event:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the program and what it cost a step: `seconds` pass while it is the innermost line of the program."""
+    """A line of the program and what it cost a step: `seconds` pass while it is the innermost line of the program. Now and then
+    it is looked where a program is: `error` is the standard error of the seconds, from how many looks there were."""
 
     spot: Spot
     source: str
     seconds: float
     share: float
     events: tuple[Event, ...] = ()
+    error: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -195,6 +195,7 @@ class Observation:
             },
             "looks": {
                 "seconds": watcher.looks.seconds,
+                "squares": watcher.looks.squares,
                 "lines": [[*place, seconds] for place, seconds in watcher.looks.lines.items()],
                 "kinds": watcher.looks.kinds,
             },

@@ -43,6 +43,8 @@ class Sampler:
         self.lines: dict[tuple[str, int], float] = {}
         self.kinds: dict[str, float] = {}
         self.seconds = 0.0
+        # The sum of the squares of what each look weighs: how few looks hold most of the time.
+        self.squares = 0.0
         # Seconds by line while no step goes on.
         self.between: dict[tuple[str, int], float] = {}
         self._is_between = False
@@ -80,7 +82,7 @@ class Sampler:
         self.lines.clear()
         self.kinds.clear()
         self.between.clear()
-        self.seconds = 0.0
+        self.seconds = self.squares = 0.0
 
     def end(self) -> None:
         """Look no more at all."""
@@ -94,6 +96,7 @@ class Sampler:
             lines[place] = lines.get(place, 0.0) + passed
         if not self._is_between:
             self.seconds += passed
+            self.squares += passed * passed
 
     def _run(self) -> None:
         while not self._ended:

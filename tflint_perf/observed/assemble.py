@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
+from math import sqrt
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -408,7 +409,10 @@ def _lines(seen: Mapping[str, Any], root: Path, step: float) -> tuple[Line, ...]
         share = seconds.get(place, 0.0) / whole
         if share >= _LEAST_SHARE or place in events:
             happened = sorted(events[place], key=lambda event: -event.seconds)
-            lines.append(Line(_spot(place), _source(root, place), share * step, share, tuple(happened)))
+            error = step * sqrt(max(share * (1 - share), 0.0) * looks.get("squares", 0.0)) / whole
+            lines.append(
+                Line(_spot(place), _source(root, place), share * step, share, tuple(happened), error)
+            )
     return tuple(sorted(lines, key=lambda line: (-line.seconds, line.spot.file, line.spot.row)))
 
 

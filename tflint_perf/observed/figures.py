@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from math import log10
+from typing import Protocol
 
 from tflint_perf.catalogue.figures import change, count, number, seconds, size
 from tflint_perf.measured.record import Event, EventKind, Growth, Interval
@@ -57,11 +59,25 @@ def beside(value: float, step: float) -> str:
     return f"{number(value / scale, 1 if value < 0.1 * scale else 2)} of {whole}"
 
 
-def in_unit_of(step: float) -> Callable[[float], str]:
+class TimeOf(Protocol):
+    """Tells a time."""
+
+    def __call__(self, value: float, error: float = 0.0, /) -> str:
+        """The time, of which the standard error may be known: then with no more decimals than it allows."""
+        ...
+
+
+def in_unit_of(step: float) -> TimeOf:
     """Times in the unit of a step and with as many decimals, so that they can be compared line by line: `0.40 ms`."""
     unit, scale = _unit(step)
-    decimals = 2 if step < 100 * scale else 1
-    return lambda value: f"{value / scale:.{decimals}f} {unit}"
+    most = 2 if step < 100 * scale else 1
+
+    def time_of(value: float, error: float = 0.0, /) -> str:
+        decimals = most if error <= 0 else min(max(round(-log10(error / scale)), 0), most)
+        told = f"{value / scale:.{decimals}f}"
+        return f"{told} {unit}" if float(told) or not error else f"<{10.0**-decimals:.{decimals}f} {unit}"
+
+    return time_of
 
 
 def percent(share: float) -> str:

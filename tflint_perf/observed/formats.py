@@ -96,7 +96,7 @@ def markdown(record: Record) -> Iterator[str]:
             place = f"`{wording.place(line.spot)}`"
             yield _row(
                 place,
-                time_of(line.seconds),
+                time_of(line.seconds, line.error),
                 percent(line.share),
                 _code(line.source),
                 wording.line_events(line),

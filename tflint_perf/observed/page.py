@@ -183,7 +183,7 @@ def _line(line: Line, step: float, longest: float) -> Sequence[Content]:
     bar = element("span", class_="bar", style=f"width: {100 * line.share / longest:.1f}%")
     return (
         element("code", wording.place(line.spot)),
-        in_unit_of(step)(line.seconds),
+        in_unit_of(step)(line.seconds, line.error),
         percent(line.share),
         element("div", bar, class_="bars"),
         element("code", line.source.strip(), title=line.source.strip()),

@@ -87,7 +87,7 @@ def _lines(record: Record, style: Style, width: int) -> Iterator[str]:
     rows = [
         (
             printable(wording.place(line.spot)),
-            time_of(line.seconds),
+            time_of(line.seconds, line.error),
             percent(line.share),
             printable(line.source.strip()),
             wording.line_events(line),
