@@ -180,6 +180,42 @@ def test_a_step_of_two_networks_learns_the_same_whichever_of_them_is_compiled(
     ), learned
 
 
+# What a step draws is drawn by the same statement between steps, too.
+WITH_VALIDATION = """\
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+x = tf.random.normal((64, 4))
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(8, "tanh"), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam(0.01)
+
+
+def loss_of(x):
+    noise = tf.random.normal(tf.shape(x))
+    return tf.reduce_mean(tf.square(model(x + noise) - tf.reduce_sum(x, axis=1, keepdims=True)))
+
+
+def train_step(x):
+    with tf.GradientTape() as tape:
+        loss = loss_of(x)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+for epoch in range(20):
+    for number in range(5):
+        train_step(x)
+    print(sum(float(loss_of(x)) for _ in range(3)))
+"""
+
+
+def test_a_step_learns_the_same_compiled_whatever_is_drawn_between_steps(tmp_path: Path, forks: Forks) -> None:
+    edits = {"compiled": ("def train_step(", "@tf.function\ndef train_step(")}
+    (outcome,) = _proof(tmp_path, edits, forks.watch, pairs=1, program=WITH_VALIDATION).outcomes
+    assert outcome.judged.learned is not None
+    assert outcome.judged.learned.verdict == "same", outcome.judged.learned.why
+
+
 def _proof(
     folder: Path,
     edits: Mapping[str, tuple[str, str]],

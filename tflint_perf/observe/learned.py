@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import islice
@@ -33,14 +34,16 @@ class Learned:
         self._losses: list[tuple[int, Any]] = []
         self._session: Any = None
         self._nudged: set[int] = set()
-        # How often a statement has drawn: in this step, and in each graph that was made.
-        self._draws: dict[str, int] = {}
-        self._graphs: WeakKeyDictionary[Any, dict[str, int]] = WeakKeyDictionary()
-        # Of each function, what it draws, and how often it was called in this step.
+        # How often a statement has drawn, under a tape or not: in this step, and in each graph that was made.
+        self._draws: dict[tuple[str, bool], int] = {}
+        self._graphs: WeakKeyDictionary[Any, dict[tuple[str, bool], int]] = WeakKeyDictionary()
+        # Of each function, what it draws.
         self._drawn_by: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
-        self._calls: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         self._drawn_in_graph: set[str] = set()
-        # Statements that drew more than once in a step, run eagerly, and in a function that was called as often.
+        # By statement, how often it has drawn in this step: run eagerly, and in functions that were called.
+        self._eager: Counter[str] = Counter()
+        self._calls: Counter[str] = Counter()
+        # Statements that drew more than once in a step: eagerly alone, and with a function of theirs among what drew.
         self._drew_eagerly: set[str] = set()
         self._drew_by_graph: set[str] = set()
         # What is trained, as it was before the last update: the one that shows that a step has begun.
@@ -59,12 +62,14 @@ class Learned:
 
         An op's generator is told by its seeds: each draw of a step, told by the statement of the user's that it is in and by how
         often that has drawn in the step or graph, gets seeds of its own, and keeps them. So it does not count which of the
-        functions that draw are compiled, nor whether a statement is moved into one.
+        functions that draw are compiled, nor whether a statement is moved into one. What is drawn under a tape is counted by
+        itself, since a validation between two steps may draw at the same statements.
         """
         module = sys.modules.get("tensorflow.python.framework.random_seed")
         ops = sys.modules.get("tensorflow.python.framework.ops")
         stacks = sys.modules.get("tensorflow.python.util.tf_stack")
-        if module is None or ops is None or stacks is None:
+        tapes = sys.modules.get("tensorflow.python.pywrap_tfe")
+        if module is None or ops is None or stacks is None or tapes is None:
             return
         original: Callable[..., Any] = vars(module)["get_seed"]
 
@@ -84,13 +89,14 @@ class Learned:
                 stack = [(frame.filename, frame.lineno) for frame in stacks.extract_stack()]
                 at = next((place for place in reversed(stack) if places.name_of(place[0]) is not None), None)
             statement = places.statement(*at) if at is not None else ""
-            number = draws.get(statement, 0)
-            draws[statement] = number + 1
+            taped = not tapes.TFE_Py_TapeSetIsEmpty()
+            number = draws.get((statement, taped), 0)
+            draws[statement, taped] = number + 1
             if graph is not None:
                 self._drawn_in_graph.add(statement)
-            elif number and self._first:  # in a step, and not as the program sets itself up
-                self._drew_eagerly.add(statement)
-            return self._seed + 1, crc32(f"{number} {statement}".encode()) % _SEEDS
+            else:
+                self._drew(self._eager, statement)
+            return self._seed + 1, crc32(f"{number} {taped} {statement}".encode()) % _SEEDS
 
         vars(module)["get_seed"] = get_seed
         for name in list(sys.modules):
@@ -103,14 +109,19 @@ class Learned:
         if self._drawn_in_graph:
             self._drawn_by.setdefault(function, set()).update(self._drawn_in_graph)
             self._drawn_in_graph.clear()
-        if function in self._drawn_by:
-            self._calls[function] = self._calls.get(function, 0) + 1
-            if self._calls[function] > 1 and self._first:
-                self._drew_by_graph.update(self._drawn_by[function])
+        for statement in self._drawn_by.get(function, ()):
+            self._drew(self._calls, statement)
+
+    def _drew(self, how: Counter[str], statement: str) -> None:
+        how[statement] += 1
+        # In a step, and not as the program sets itself up.
+        if self._first and self._eager[statement] + self._calls[statement] > 1:
+            (self._drew_by_graph if self._calls[statement] else self._drew_eagerly).add(statement)
 
     def after_step(self, count: int) -> None:
         """Between two steps."""
         self._draws.clear()
+        self._eager.clear()
         self._calls.clear()
         for key, variable in self._all.items():
             if (
