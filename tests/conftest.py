@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -17,6 +18,16 @@ from tflint_perf.catalogue import evidence
 # Tests start hundreds of processes, none of which is to compile again what another one has compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Thirteen thousand tests are there to stay: to look through them for garbage again and again takes up to half of the time
+# that it takes to collect them. What tests themselves make is looked through as ever.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """All tests are there."""
+    gc.enable()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
