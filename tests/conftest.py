@@ -14,6 +14,7 @@ import pytest
 from tests.commandline import SLOW, CommandLine
 from tests.forked import Forks
 from tflint_perf.catalogue import evidence
+from tflint_perf.verify import process
 
 # Tests start hundreds of processes, none of which is to compile again what another one has compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -85,3 +86,17 @@ def forks() -> Iterator[Forks]:
     made = Forks()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def forks_without_tensorflow() -> Iterator[Forks]:
+    """What runs scripts for `verify`, and has imported all that they need but TensorFlow."""
+    made = Forks("tflint_perf.verify.child")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def forked_scripts(forks_without_tensorflow: Forks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each script that `verify` would give a Python of its own gets a fork: there are many, and they take no time."""
+    monkeypatch.setattr(process, "_started", forks_without_tensorflow.script)
