@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -13,10 +14,21 @@ import pytest
 from tests.commandline import SLOW, CommandLine
 from tests.forked import Forks
 from tflint_perf.catalogue import evidence
+from tflint_perf.verify import process
 
 # Tests start hundreds of processes, none of which is to compile again what another one has compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Thirteen thousand tests are there to stay: to look through them for garbage again and again takes up to half of the time
+# that it takes to collect them. What tests themselves make is looked through as ever.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """All tests are there."""
+    gc.enable()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -74,3 +86,17 @@ def forks() -> Iterator[Forks]:
     made = Forks()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def forks_without_tensorflow() -> Iterator[Forks]:
+    """What runs scripts for `verify`, and has imported all that they need but TensorFlow."""
+    made = Forks("tflint_perf.verify.child")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def forked_scripts(forks_without_tensorflow: Forks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each script that `verify` would give a Python of its own gets a fork: there are many, and they take no time."""
+    monkeypatch.setattr(process, "_started", forks_without_tensorflow.script)

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -33,7 +33,8 @@ from tflint_perf.observe import patching
 from tflint_perf.observed import process as observed
 from tflint_perf.observed.request import Request
 from tflint_perf.verify import nursery
-from tflint_perf.verify.process import environment
+from tflint_perf.verify import process as scripts
+from tflint_perf.verify.process import DeviceKind, environment
 
 _BOOT = "from tests import forked; forked.main()"
 # What the scripts of `verify` import, and what runs them.
@@ -170,6 +171,21 @@ class Forks:
             forked = self._forked(command[1:], cwd, env, (said,), given)
         return Talking(forked, os.fdopen(ours_in, "wb"), os.fdopen(ours_out, "rb"))
 
+    def script(
+        self,
+        python: str,
+        request: Mapping[str, Any],
+        device: DeviceKind,
+        folder: Path,
+        streams: tuple[int, int, int],
+        start: Callable[..., subprocess.Popen[bytes]] = scripts._started,
+    ) -> nursery.Forked | subprocess.Popen[bytes]:
+        """Start what runs a script for `verify` where it gives each a Python of its own; another Python is started indeed."""
+        if python != sys.executable or self.nursery is None:
+            return start(python, request, device, folder, streams)
+        asked = {"script": dict(request), "variables": environment(device)}
+        return self.nursery.fork(asked, folder, streams)
+
     async def serve(self, python: str, *command: str, cwd: Path, env: Mapping[str, str], **_: Any) -> Serving:
         """Start what is talked to over standard input and output, as `asyncio.create_subprocess_exec` does."""
         loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
@@ -233,6 +249,11 @@ def main() -> None:
     if "command" not in request:
         from tflint_perf.verify import child
 
+        if "variables" in request:
+            os.environ.clear()
+            os.environ.update(request["variables"])
+            sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+            request = request["script"]
         sys.argv[1:] = [json.dumps(request)]
         child.main()
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)

@@ -39,9 +39,11 @@ def brought_forth(text: str) -> frozenset[str]:
     rules = frozenset(all_rules())
     settings = Settings(root=Path(), rules=rules, fixable=rules)
     source = Source.from_bytes(text.encode(), "train.py")
-    before = {finding.code for finding in check_source(source, settings).findings}
     all_fixes = Settings(root=Path(), rules=rules, fixable=rules, fix="apply", unsafe_fixes=True)
     after = {finding.code for finding in fix_source(source, all_fixes).remaining}
+    if not after:
+        return frozenset()
+    before = {finding.code for finding in check_source(source, settings).findings}
     return frozenset(code for code in after - before if not before & _HIDDEN_BY.get(code, frozenset()))
 
 

@@ -25,7 +25,7 @@ from tflint_perf.verify.machine import Machine, pieces_of_work
 from tflint_perf.verify.own_script import refuse_no_experiment
 from tflint_perf.verify.records import Result, from_json, to_json
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_scripts")]
 
 SLOW, FAST, CRASHES = "takes(16)", "takes(4)", "[][0]"
 for needed in ("psutil", "scipy", "rich", "matplotlib"):

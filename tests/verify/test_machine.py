@@ -140,7 +140,9 @@ def test_the_reason_says_what_was_seen() -> None:
 
 
 @pytest.fixture
-def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Machine], Result]:
+def pair(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forked_scripts: None
+) -> Callable[[Machine], Result]:
     monkeypatch.setenv("PYTHONPATH", str(fake_tensorflow(tmp_path)))
     subject = experiment(tmp_path, "takes(10)", "takes(4)")
     return lambda machine: run_experiment(subject, replace(OPTIONS, machine=machine), lambda: None)

@@ -31,6 +31,9 @@ pytestmark = pytest.mark.slow
 pytest.importorskip("psutil")
 pytest.importorskip("scipy")
 
+# What is said of a script does not depend on how its process was started.
+forked = pytest.mark.usefixtures("forked_scripts")
+
 QUICK = replace(OPTIONS, quick=True)
 # Says which process it is in, and after which others, by the lines in a file.
 SIGNS = (
@@ -66,6 +69,7 @@ def test_slow_and_fast_run_in_turn() -> None:
     assert order(1) + order(2, before=1) == order(3)
 
 
+@forked
 def test_pairs_that_run_are_judged(tmp_path: Path) -> None:
     result = run(experiment(tmp_path, "takes(16)", "takes(4)"), OPTIONS)
     assert (result.verdict, result.steps) == ("confirmed", STEPS)
@@ -84,6 +88,7 @@ def test_each_run_has_a_process_of_its_own(tmp_path: Path) -> None:
     assert [name.removesuffix(".py") for name in scripts] == ["slow", "fast", *order(5)]
 
 
+@forked
 def test_every_run_is_told_of(tmp_path: Path) -> None:
     told: list[None] = []
     run_experiment(experiment(tmp_path, claim=OUT_OF_REACH), OPTIONS, lambda: told.append(None))
@@ -170,6 +175,7 @@ def test_on_a_busy_machine_three_pairs_settle_less(tmp_path: Path) -> None:
     assert result.verdict == "confirmed"  # half of five times is more than what is claimed
 
 
+@forked
 def test_a_quick_run_says_that_the_scripts_agree(tmp_path: Path) -> None:
     result = run(experiment(tmp_path, "takes(1)"))
     assert (result.verdict, len(result.pairs), result.effect) == ("agrees", 1, None)
@@ -195,6 +201,7 @@ def test_a_quick_run_says_that_the_scripts_agree(tmp_path: Path) -> None:
         ("yield float('nan')", "the losses are not all finite, or were not seen at the same steps"),
     ],
 )
+@forked
 def test_what_goes_wrong_is_one_line(tmp_path: Path, each: str, reason: str) -> None:
     subject = experiment(tmp_path, each)
     if "differ" in reason or "finite" in reason:
@@ -221,12 +228,14 @@ def test_what_goes_wrong_is_one_line(tmp_path: Path, each: str, reason: str) -> 
         ),
     ],
 )
+@forked
 def test_a_script_of_another_form_is_told(tmp_path: Path, text: str, reason: str) -> None:
     subject = experiment(tmp_path)
     subject.slow.write_text(text)
     assert run(subject).reason == f"slow.py: {reason}"
 
 
+@forked
 def test_a_script_that_hangs_is_given_up(tmp_path: Path) -> None:
     began = time.monotonic()
     result = run(experiment(tmp_path, "time.sleep(600)"), replace(OPTIONS, timeout=1))
@@ -234,12 +243,14 @@ def test_a_script_that_hangs_is_given_up(tmp_path: Path) -> None:
     assert time.monotonic() - began < 300
 
 
+@forked
 def test_the_output_of_a_script_that_fails_is_kept(tmp_path: Path) -> None:
     result = run(experiment(tmp_path, "print('at step', step); step < 3 or [][0]"))
     assert "at step 3" in result.output
     assert result.output.endswith("IndexError: list index out of range")
 
 
+@forked
 def test_after_a_failure_no_more_pairs_run(tmp_path: Path) -> None:
     told: list[None] = []
     run_experiment(experiment(tmp_path, "[][0]"), OPTIONS, lambda: told.append(None))
@@ -251,6 +262,7 @@ def test_what_needs_a_gpu_is_not_run_without_one(tmp_path: Path) -> None:
     assert run(subject, OPTIONS).verdict == "not measurable"
 
 
+@forked
 def test_what_needs_a_gpu_must_run_and_agree_without_one_too(tmp_path: Path) -> None:
     subject = experiment(tmp_path, claim=Claim("device memory", 2.0, needs_gpu=True))
     assert run(subject).verdict == "agrees"
@@ -284,6 +296,7 @@ def test_what_lies_in_the_current_folder_is_not_imported(
     assert run(subject).verdict == "agrees"
 
 
+@forked
 def test_what_lies_beside_a_script_can_be_imported(tmp_path: Path) -> None:
     (tmp_path / "layers_of_mine.py").write_text("")
     assert run(experiment(tmp_path, "import layers_of_mine")).verdict == "agrees"
@@ -298,12 +311,14 @@ def test_a_users_script_finds_its_files_in_the_current_folder(
     assert run(subject).verdict == "agrees"
 
 
+@forked
 def test_a_script_leaves_nothing_beside_itself(tmp_path: Path) -> None:
     folder = tmp_path / "scripts"
     run(experiment(folder, "step or open('written', 'w').close()"))
     assert sorted(path.name for path in folder.iterdir()) == ["fast.py", "slow.py"]
 
 
+@forked
 def test_losses_are_made_numbers_at_the_edges_of_windows_only(tmp_path: Path) -> None:
     counts = tmp_path / "counts"
     text = f"""
@@ -342,6 +357,7 @@ def test_a_growth_is_measured_over_all_steps_and_other_claims_within_a_time(tmp_
     assert growth.samples > 2
 
 
+@forked
 def test_nothing_is_counted_that_the_claim_is_not_about(tmp_path: Path) -> None:
     result = run_in_forks(experiment(tmp_path, claim=OUT_OF_REACH), OPTIONS)
     for one in result.pairs[0].slow, result.pairs[0].fast:
@@ -350,6 +366,7 @@ def test_nothing_is_counted_that_the_claim_is_not_about(tmp_path: Path) -> None:
     assert [len(pair.slow.counts) for pair in result.pairs] == [2] * len(result.pairs)
 
 
+@forked
 def test_steps_given_go_before_those_of_the_claim(tmp_path: Path) -> None:
     subject = experiment(tmp_path, claim=replace(STEP_TIME, steps=28))
     assert plan_of(subject, OPTIONS).steps == 28
