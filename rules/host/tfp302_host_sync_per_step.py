@@ -153,17 +153,19 @@ def _waits_anyway(model: Model, statement: cst.CSTNode, syncs: list[Sync]) -> bo
     """Whether the same step needs a copy of what the same calls gave as the tensors of `syncs`, or where these only count, of
     anything: it waits for the device all the same."""
     copies = model.own(Syncs)
-    loop = copies.loop_of(statement)
+    loop, function = copies.loop_of(statement), model.function_at(statement)
     made = {value for sync in syncs for value in _made_by(model, sync.tensor)}
     only_counts = all(sync.fates == {"counted"} for sync in syncs)
-    if loop is None or not (made or only_counts):
+    if not (made or only_counts):
         return False
     return any(
         other.fates - _REMEDIES.keys()
         and (only_counts or not made.isdisjoint(_made_by(model, other.tensor)))
         and copies.is_on_each_step(other.node)
         for beside in model.own(Copying).statements
-        if beside is not statement and copies.loop_of(beside) is loop
+        if beside is not statement
+        and copies.loop_of(beside) is loop
+        and model.function_at(beside) is function
         for other in copies.of_statement(beside)
     )
 

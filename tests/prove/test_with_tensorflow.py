@@ -209,7 +209,9 @@ for epoch in range(20):
 """
 
 
-def test_a_step_learns_the_same_compiled_whatever_is_drawn_between_steps(tmp_path: Path, forks: Forks) -> None:
+def test_a_step_learns_the_same_compiled_whatever_is_drawn_between_steps(
+    tmp_path: Path, forks: Forks
+) -> None:
     edits = {"compiled": ("def train_step(", "@tf.function\ndef train_step(")}
     (outcome,) = _proof(tmp_path, edits, forks.watch, pairs=1, program=WITH_VALIDATION).outcomes
     assert outcome.judged.learned is not None

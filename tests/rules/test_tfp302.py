@@ -40,6 +40,20 @@ SILENT = {
             print(loss)
         plt.plot(kept)
         """,
+    "what a function that each step calls has to copy as well": """
+        @tf.function
+        def forward(state):
+            return model(state), tf.reduce_mean(model(state))
+        class Agent:
+            def act(self, state):
+                logits, value = forward(state)
+                print("value", float(value))
+                return np.argmax(logits.numpy())
+        agent = Agent()
+        state = env.reset()
+        for i in range(100000):
+            state, reward, done, _ = env.step(agent.act(state))
+        """,
     "a count where each step has to copy something": """
         for x, y in dataset:
             pool[:] = model(x).numpy()
