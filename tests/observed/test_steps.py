@@ -176,12 +176,12 @@ def test_the_parts_of_steps_sum_to_what_such_steps_take_where_some_play_episodes
         "def play(turns):\n"
         "    for turn in range(turns):\n"
         "        model(x[:1])\n"
-        "        time.sleep(0.005)\n"
+        "        time.sleep(0.01)\n"
         "for update in range(200):\n"
-        "    if update % 40 == 25:\n"
-        "        play(40)\n"
+        "    if update % 7 == 3:\n"
+        "        play(10)\n"
         "    train_step(a, b)\n"
-        "    time.sleep(0.005)\n"
+        "    time.sleep(0.01)\n"  # long beside what a busy machine adds
     )  # fmt: skip
     record = _run(tmp_path, program, forks.watch, steps=120).record
     assert record.step is not None and record.median_step is not None
