@@ -33,14 +33,14 @@ class Learned:
         self._losses: list[tuple[int, Any]] = []
         self._session: Any = None
         self._nudged: set[int] = set()
-        # How often a statement has drawn: in this step, and in each graph that was made.
+        # How often a statement has drawn: in this step, and in each graph that was made, which goes on from where the step was.
         self._draws: dict[str, int] = {}
-        self._graphs: WeakKeyDictionary[Any, dict[str, int]] = WeakKeyDictionary()
-        # Of each function, what it draws, and how often it was called in this step.
-        self._drawn_by: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
-        self._calls: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-        self._drawn_in_graph: set[str] = set()
-        # Statements that drew more than once in a step, run eagerly, and in a function that was called as often.
+        self._graphs: WeakKeyDictionary[Any, dict[str, range]] = WeakKeyDictionary()
+        # Of each function, which of a step's draws it makes, by the statement.
+        self._drawn_by: WeakKeyDictionary[Any, dict[str, range]] = WeakKeyDictionary()
+        self._drawn_in_graph: dict[str, range] = {}
+        # Statements that drew eagerly, and those that drew what eager code would not have: in a function that was called when
+        # others of the step's draws were due, as a second time, or traced again, so that its numbers began anew.
         self._drew_eagerly: set[str] = set()
         self._drew_by_graph: set[str] = set()
         # What is trained, as it was before the last update: the one that shows that a step has begun.
@@ -58,8 +58,8 @@ class Learned:
         """Let the same draw of a step give the same numbers, whether it is run eagerly or in a graph.
 
         An op's generator is told by its seeds: each draw of a step, told by the statement of the user's that it is in and by how
-        often that has drawn in the step or graph, gets seeds of its own, and keeps them. So it does not count which of the
-        functions that draw are compiled, nor whether a statement is moved into one.
+        often that has drawn in the step, gets seeds of its own, and keeps them. So it does not count which of the functions
+        that draw are compiled, nor whether a statement is moved into one.
         """
         module = sys.modules.get("tensorflow.python.framework.random_seed")
         ops = sys.modules.get("tensorflow.python.framework.ops")
@@ -75,21 +75,19 @@ class Learned:
             if graph is not None and type(graph).__name__ != "FuncGraph":
                 return original(op_seed)
             if graph is None:
-                draws = self._draws
                 user = places.innermost(sys._getframe(1))
                 at = (user.f_code.co_filename, user.f_lineno) if user is not None else None
             else:
-                draws = self._graphs.setdefault(_outermost(graph), {})
                 # As the user wrote it: what is traced is code that AutoGraph has made of it.
                 stack = [(frame.filename, frame.lineno) for frame in stacks.extract_stack()]
                 at = next((place for place in reversed(stack) if places.name_of(place[0]) is not None), None)
             statement = places.statement(*at) if at is not None else ""
-            number = draws.get(statement, 0)
-            draws[statement] = number + 1
-            if graph is not None:
-                self._drawn_in_graph.add(statement)
-            elif number and self._first:  # in a step, and not as the program sets itself up
+            if graph is None:
+                number = self._draws.get(statement, 0)
+                self._draws[statement] = number + 1
                 self._drew_eagerly.add(statement)
+            else:
+                number = self._draw_in(_outermost(graph), statement)
             return self._seed + 1, crc32(f"{number} {statement}".encode()) % _SEEDS
 
         vars(module)["get_seed"] = get_seed
@@ -98,20 +96,32 @@ class Learned:
             if name.startswith("tensorflow.python.") and getattr(other, "get_seed", None) is original:
                 vars(other)["get_seed"] = get_seed
 
+    def _draw_in(self, graph: Any, statement: str) -> int:
+        """Which of the step's draws this is, the next of a graph that is made."""
+        if graph not in self._graphs:
+            self._drawn_in_graph = self._graphs[graph] = {}
+        draws = self._graphs[graph]
+        due = self._draws.get(statement, 0)
+        before = draws.get(statement, range(due, due))
+        draws[statement] = range(before.start, before.stop + 1)
+        return before.stop
+
     def called(self, function: Any) -> None:
         """A compiled function was called by eager code, and traced if that was its first call."""
         if self._drawn_in_graph:
-            self._drawn_by.setdefault(function, set()).update(self._drawn_in_graph)
-            self._drawn_in_graph.clear()
-        if function in self._drawn_by:
-            self._calls[function] = self._calls.get(function, 0) + 1
-            if self._calls[function] > 1 and self._first:
-                self._drew_by_graph.update(self._drawn_by[function])
+            if function in self._drawn_by:
+                self._drew_by_graph.update(self._drawn_in_graph)
+            self._drawn_by[function] = self._drawn_in_graph
+            self._drawn_in_graph = {}
+        for statement, drawn in self._drawn_by.get(function, {}).items():
+            due = self._draws.get(statement, 0)
+            if due != drawn.start:
+                self._drew_by_graph.add(statement)
+            self._draws[statement] = due + len(drawn)
 
     def after_step(self, count: int) -> None:
         """Between two steps."""
         self._draws.clear()
-        self._calls.clear()
         for key, variable in self._all.items():
             if (
                 self._first.get(key) is None

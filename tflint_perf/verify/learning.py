@@ -45,7 +45,7 @@ class Learned:
     # By step, the numbers of which one is its loss.
     losses: Mapping[int, Sequence[float]]
     steps: int = 0
-    # Statements that drew random numbers more than once in a step: run eagerly, and in a graph that was called as often.
+    # Statements that drew random numbers eagerly, and in a graph that gave others than eager code would have drawn.
     drew_eagerly: frozenset[int] = frozenset()
     drew_by_graph: frozenset[int] = frozenset()
 
