@@ -298,9 +298,11 @@ def _losses(found: Apart, control: Apart) -> tuple[list[int], int]:
 
 
 def share(value: float) -> str:
-    """A share that may be very small: `12%`, `0.003%`, `2e-07`."""
+    """A share that may be very small, or above the whole: `12%`, `0.003%`, `2e-07`, `124%`."""
     if not math.isfinite(value):
         return "no finite share"
     if value == 0:
         return "nothing"
+    if value >= 1:
+        return f"{value * 100:,.0f}%"
     return f"{value * 100:.2g}%" if value >= 1e-5 else f"{value:.0e}"
