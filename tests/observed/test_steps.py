@@ -13,7 +13,7 @@ from tests.forked import Forks
 from tflint_perf.measured.record import Event, Record
 from tflint_perf.observed.process import Seen, watch
 from tflint_perf.observed.request import Learning, Request
-from tflint_perf.verify.learning import apart, read_learned
+from tflint_perf.verify.learning import Apart, apart, read_learned
 
 pytestmark = [
     pytest.mark.slow,
@@ -399,11 +399,58 @@ def test_what_draws_twice_in_a_step_is_known_where_it_is_compiled_alone(
         "for number in range(20):\n"
         "    train_step(x[:16], y[:16])\n"
     )  # fmt: skip
+    assert _compiled_apart(tmp_path, program, compiled, forks).draws_apart is is_apart
+
+
+@pytest.mark.parametrize(
+    ("between", "is_apart"),
+    [
+        ("        train_step(x[:8], y[:8])\n", True),
+        ("        with tf.GradientTape():\n            loss_of(x, y)\n", True),
+        ("        loss_of(x, y), loss_of(x, y)\n", False),
+        ("        noisy(x)\n", False),
+    ],
+    ids=["traced again", "drawn between steps under a tape", "drawn by a validation", "drawn by another statement"],
+)
+def test_numbers_that_a_compiled_step_cannot_draw_as_eager_code_does_are_known(
+    tmp_path: Path, forks: Forks, between: str, is_apart: bool
+) -> None:
+    program = HEAD + (
+        "def noisy(a):\n    return a + tf.random.normal(tf.shape(a))\n"
+        "def loss_of(a, b):\n"
+        "    noise = tf.random.normal(tf.shape(a))\n"
+        "    return tf.reduce_mean(tf.square(model(a + noise) - b))\n"
+        "def train_step(a, b):\n"
+        "    with tf.GradientTape() as tape:\n"
+        "        loss = loss_of(a, b)\n"
+        "    gradients = tape.gradient(loss, model.trainable_variables)\n"
+        "    optimizer.apply_gradients(zip(gradients, model.trainable_variables))\n"
+        "for number in range(20):\n"
+        "    train_step(x[:16], y[:16])\n"
+        "    if number % 5 == 4:\n"
+    ) + between  # fmt: skip
+    assert _compiled_apart(tmp_path, program, "train_step", forks).draws_apart is is_apart
+
+
+def test_a_compiled_step_goes_on_where_eager_code_has_drawn_by_the_same_statement(
+    tmp_path: Path, forks: Forks
+) -> None:
+    program = HEAD + (
+        "def noisy(a):\n    return a + tf.random.normal((16, 8))\n"
+    ) + STEP.replace("model(a)", "model(noisy(a))") + (
+        "for number in range(20):\n"
+        "    train_step(noisy(x[:16]), y[:16])\n"
+    )  # fmt: skip
+    assert _compiled_apart(tmp_path, program, "train_step", forks).most < 1e-3
+
+
+def _compiled_apart(folder: Path, program: str, function: str, forks: Forks) -> Apart:
+    """How far the program learns from itself with a function of it compiled."""
     found = []
-    for text in (program, program.replace(f"def {compiled}(", f"@tf.function\ndef {compiled}(")):
-        out = tmp_path / f"{len(found)}.npz"
-        seen = _run(tmp_path, text, forks.watch, steps=10, details=False, learning=Learning(out))
+    for text in (program, program.replace(f"def {function}(", f"@tf.function\ndef {function}(")):
+        out = folder / f"{len(found)}.npz"
+        seen = _run(folder, text, forks.watch, steps=10, details=False, learning=Learning(out))
         read = read_learned(out, len(seen.ends))
-        assert read is not None
+        assert read is not None, seen.stderr
         found.append(read)
-    assert apart(*found).draws_apart is is_apart
+    return apart(*found)

@@ -166,7 +166,14 @@ def test_a_damaged_file_is_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("value", "said"),
-    [(0.0, "nothing"), (0.123, "12%"), (0.00003, "0.003%"), (2e-7, "2e-07"), (math.inf, "no finite share")],
+    [
+        (0.0, "nothing"),
+        (0.123, "12%"),
+        (1.237, "124%"),
+        (0.00003, "0.003%"),
+        (2e-7, "2e-07"),
+        (math.inf, "no finite share"),
+    ],
 )
 def test_shares_are_said_shortly(value: float, said: str) -> None:
     assert share(value) == said

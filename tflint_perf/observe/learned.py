@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import islice
@@ -22,6 +21,10 @@ _MOST_IN_A_STEP = 8
 _SEEDS = 2**31 - 1
 
 
+# A statement, and whether it draws under a tape.
+_Drawn = tuple[str, bool]
+
+
 class Learned:
     """The trained variables before their first update and at the end, and a loss of each step."""
 
@@ -34,16 +37,15 @@ class Learned:
         self._losses: list[tuple[int, Any]] = []
         self._session: Any = None
         self._nudged: set[int] = set()
-        # How often a statement has drawn, under a tape or not: in this step, and in each graph that was made.
-        self._draws: dict[tuple[str, bool], int] = {}
-        self._graphs: WeakKeyDictionary[Any, dict[tuple[str, bool], int]] = WeakKeyDictionary()
-        # Of each function, what it draws.
-        self._drawn_by: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
-        self._drawn_in_graph: set[str] = set()
-        # By statement, how often it has drawn in this step: run eagerly, and in functions that were called.
-        self._eager: Counter[str] = Counter()
-        self._calls: Counter[str] = Counter()
-        # Statements that drew more than once in a step: eagerly alone, and with a function of theirs among what drew.
+        # How often a statement has drawn: in this step, and in each graph that was made, which goes on from where the step was.
+        self._draws: dict[_Drawn, int] = {}
+        self._graphs: WeakKeyDictionary[Any, dict[_Drawn, range]] = WeakKeyDictionary()
+        # Of each function, which of a step's draws it makes, and whether it was traced under a tape.
+        self._drawn_by: WeakKeyDictionary[Any, tuple[dict[_Drawn, range], bool]] = WeakKeyDictionary()
+        self._drawn_in_graph: dict[_Drawn, range] = {}
+        self._is_taped: Callable[[], bool] = lambda: False
+        # Statements that drew eagerly, and those that drew what eager code would not have: in a function that was called when
+        # others of the step's draws were due, as a second time, or traced again, so that its numbers began anew.
         self._drew_eagerly: set[str] = set()
         self._drew_by_graph: set[str] = set()
         # What is trained, as it was before the last update: the one that shows that a step has begun.
@@ -61,9 +63,9 @@ class Learned:
         """Let the same draw of a step give the same numbers, whether it is run eagerly or in a graph.
 
         An op's generator is told by its seeds: each draw of a step, told by the statement of the user's that it is in and by how
-        often that has drawn in the step or graph, gets seeds of its own, and keeps them. So it does not count which of the
-        functions that draw are compiled, nor whether a statement is moved into one. What is drawn under a tape is counted by
-        itself, since a validation between two steps may draw at the same statements.
+        often that has drawn in the step, gets seeds of its own, and keeps them. So it does not count which of the functions
+        that draw are compiled, nor whether a statement is moved into one. What is drawn under a tape is counted by itself, since
+        a validation between two steps may draw by the same statements.
         """
         module = sys.modules.get("tensorflow.python.framework.random_seed")
         ops = sys.modules.get("tensorflow.python.framework.ops")
@@ -71,6 +73,7 @@ class Learned:
         tapes = sys.modules.get("tensorflow.python.pywrap_tfe")
         if module is None or ops is None or stacks is None or tapes is None:
             return
+        self._is_taped = lambda: not tapes.TFE_Py_TapeSetIsEmpty()
         original: Callable[..., Any] = vars(module)["get_seed"]
 
         def get_seed(op_seed: int | None) -> Any:
@@ -80,23 +83,21 @@ class Learned:
             if graph is not None and type(graph).__name__ != "FuncGraph":
                 return original(op_seed)
             if graph is None:
-                draws = self._draws
                 user = places.innermost(sys._getframe(1))
                 at = (user.f_code.co_filename, user.f_lineno) if user is not None else None
             else:
-                draws = self._graphs.setdefault(_outermost(graph), {})
                 # As the user wrote it: what is traced is code that AutoGraph has made of it.
                 stack = [(frame.filename, frame.lineno) for frame in stacks.extract_stack()]
                 at = next((place for place in reversed(stack) if places.name_of(place[0]) is not None), None)
             statement = places.statement(*at) if at is not None else ""
-            taped = not tapes.TFE_Py_TapeSetIsEmpty()
-            number = draws.get((statement, taped), 0)
-            draws[statement, taped] = number + 1
-            if graph is not None:
-                self._drawn_in_graph.add(statement)
+            drawn = statement, self._is_taped()
+            if graph is None:
+                number = self._draws.get(drawn, 0)
+                self._draws[drawn] = number + 1
+                self._drew_eagerly.add(statement)
             else:
-                self._drew(self._eager, statement)
-            return self._seed + 1, crc32(f"{number} {taped} {statement}".encode()) % _SEEDS
+                number = self._draw_in(_outermost(graph), drawn)
+            return self._seed + 1, crc32(f"{number} {drawn}".encode()) % _SEEDS
 
         vars(module)["get_seed"] = get_seed
         for name in list(sys.modules):
@@ -104,25 +105,36 @@ class Learned:
             if name.startswith("tensorflow.python.") and getattr(other, "get_seed", None) is original:
                 vars(other)["get_seed"] = get_seed
 
+    def _draw_in(self, graph: Any, drawn: _Drawn) -> int:
+        """Which of the step's draws this is, the next of a graph that is made."""
+        if graph not in self._graphs:
+            self._drawn_in_graph = self._graphs[graph] = {}
+        draws = self._graphs[graph]
+        due = self._draws.get(drawn, 0)
+        before = draws.get(drawn, range(due, due))
+        draws[drawn] = range(before.start, before.stop + 1)
+        return before.stop
+
     def called(self, function: Any) -> None:
         """A compiled function was called by eager code, and traced if that was its first call."""
         if self._drawn_in_graph:
-            self._drawn_by.setdefault(function, set()).update(self._drawn_in_graph)
-            self._drawn_in_graph.clear()
-        for statement in self._drawn_by.get(function, ()):
-            self._drew(self._calls, statement)
-
-    def _drew(self, how: Counter[str], statement: str) -> None:
-        how[statement] += 1
-        # In a step, and not as the program sets itself up.
-        if self._first and self._eager[statement] + self._calls[statement] > 1:
-            (self._drew_by_graph if self._calls[statement] else self._drew_eagerly).add(statement)
+            if function in self._drawn_by:
+                self._drew_by_graph.update(statement for statement, _ in self._drawn_in_graph)
+            self._drawn_by[function] = self._drawn_in_graph, self._is_taped()
+            self._drawn_in_graph = {}
+        numbers, was_taped = self._drawn_by.get(function, ({}, False))
+        for drawn, made in numbers.items():
+            statement, taped = drawn
+            due = self._draws.get(drawn, 0)
+            # Under a tape of its own, a function draws the same whatever there is around it.
+            by_itself = taped and not was_taped
+            if due != made.start or (self._is_taped() != was_taped and not by_itself):
+                self._drew_by_graph.add(statement)
+            self._draws[drawn] = due + len(made)
 
     def after_step(self, count: int) -> None:
         """Between two steps."""
         self._draws.clear()
-        self._eager.clear()
-        self._calls.clear()
         for key, variable in self._all.items():
             if (
                 self._first.get(key) is None

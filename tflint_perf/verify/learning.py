@@ -45,7 +45,7 @@ class Learned:
     # By step, the numbers of which one is its loss.
     losses: Mapping[int, Sequence[float]]
     steps: int = 0
-    # Statements that drew random numbers more than once in a step: run eagerly, and in a graph that was called as often.
+    # Statements that drew random numbers eagerly, and in a graph that gave others than eager code would have drawn.
     drew_eagerly: frozenset[int] = frozenset()
     drew_by_graph: frozenset[int] = frozenset()
 
@@ -298,9 +298,11 @@ def _losses(found: Apart, control: Apart) -> tuple[list[int], int]:
 
 
 def share(value: float) -> str:
-    """A share that may be very small: `12%`, `0.003%`, `2e-07`."""
+    """A share that may be very small, or above the whole: `12%`, `0.003%`, `2e-07`, `124%`."""
     if not math.isfinite(value):
         return "no finite share"
     if value == 0:
         return "nothing"
+    if value >= 1:
+        return f"{value * 100:,.0f}%"
     return f"{value * 100:.2g}%" if value >= 1e-5 else f"{value:.0e}"
