@@ -410,7 +410,12 @@ def test_what_draws_twice_in_a_step_is_known_where_it_is_compiled_alone(
         ("        loss_of(x, y), loss_of(x, y)\n", False),
         ("        noisy(x)\n", False),
     ],
-    ids=["traced again", "drawn between steps under a tape", "drawn by a validation", "drawn by another statement"],
+    ids=[
+        "traced again",
+        "drawn between steps under a tape",
+        "drawn by a validation",
+        "drawn by another statement",
+    ],
 )
 def test_numbers_that_a_compiled_step_cannot_draw_as_eager_code_does_are_known(
     tmp_path: Path, forks: Forks, between: str, is_apart: bool
