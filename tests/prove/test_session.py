@@ -317,7 +317,7 @@ def test_two_runs_are_no_proof_of_anything(proving: Proving, pairs: str) -> None
 def test_where_nothing_pays_the_exit_code_is_1(proving: Proving) -> None:
     ran = proving(Watcher())
     assert ran[0] == 1
-    assert "train.py: none of 3 fixes pays" in ran[1]
+    assert "train.py: none of 3 fixes is shown to pay" in ran[1]
 
 
 def test_where_there_is_nothing_to_fix_the_exit_code_is_0(proving: Proving) -> None:
@@ -466,13 +466,13 @@ def test_how_long_it_will_take_is_said_from_the_second_run_on(capsys: pytest.Cap
 
 def test_the_result_can_go_to_a_file(proving: Proving, tmp_path: Path) -> None:
     ran = proving(Watcher(), "--output-format=json", "--output-file", str(tmp_path / "proof.json"))
-    assert ran[1] == "train.py: none of 3 fixes pays\n"
+    assert ran[1] == "train.py: none of 3 fixes is shown to pay\n"
     assert f"tflint-perf: the report is in {tmp_path / 'proof.json'}\n" in ran[2]
     assert json.loads((tmp_path / "proof.json").read_text())["schema"] == 1
 
 
 def _left_out(status: str, row: int = 3, *, bold: bool = False) -> dict[str, object]:
-    title = "Do it boldly" if bold else "Do it"
+    title = "Do it boldly; may change rounding" if bold else "Do it"
     return {
         "code": "TFP101", "name": "eager-train-step", "file": "train.py", "cell": None, "row": row, "fix": title,
         "bold": bold, "status": status, "why": "of this", "times": None, "pairs": 0, "learned": None,
@@ -489,9 +489,12 @@ def _nothing_pays(*fixes: dict[str, object]) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("statuses", "said"),
     [
-        (["slower", "different"], "none of 2 fixes pays"),
+        (["slower", "different"], "none of 2 fixes is shown to pay"),
         (["needs a GPU"], "1 fix not tried here: needs a GPU"),
-        (["slower", *["needs a GPU"] * 2], "none of 1 fix pays; 2 fixes not tried here: need a GPU"),
+        (
+            ["slower", *["needs a GPU"] * 2],
+            "none of 1 fix is shown to pay; 2 fixes not tried here: need a GPU",
+        ),
     ],
 )
 def test_what_was_not_tried_is_no_fix_that_does_not_pay(statuses: list[str], said: str) -> None:

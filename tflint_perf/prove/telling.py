@@ -86,10 +86,10 @@ def headline(document: Document) -> str:
 
 
 def _nothing_pays(document: Document) -> str:
-    """`none of 3 fixes pays; 1 fix not tried here: needs a GPU`."""
+    """`none of 3 fixes is shown to pay; 1 fix not tried here: needs a GPU`."""
     for_gpu = {_key(fix) for fix in document["fixes"] if fix["status"] == "needs a GPU"}
     tried = {_key(fix) for fix in [*document["fixes"], *document["together"]]} - for_gpu
-    said = [f"none of {_fixes(len(tried))} pays"] if tried else []
+    said = [f"none of {_fixes(len(tried))} is shown to pay"] if tried else []
     if for_gpu:
         needs = "needs" if len(for_gpu) == 1 else "need"
         said.append(f"{_fixes(len(for_gpu))} not tried here: {needs} a GPU")
@@ -146,7 +146,9 @@ def _tables(document: Document) -> Iterator[tuple[str, tuple[str, ...], list[tup
     left = [fix for fix in document["fixes"] if _key(fix) not in together]
     at = Counter(map(_key, left))
     # Of two ways to fix one thing, each says which it is.
-    outside = [_row(fix, f"{fix['fix']}: {fix['why']}" if at[_key(fix)] > 1 else fix["why"]) for fix in left]
+    outside = [
+        _row(fix, f"{_done_by(fix)}: {fix['why']}" if at[_key(fix)] > 1 else fix["why"]) for fix in left
+    ]
     if inside:
         confirmed = document["result"] == "proved"
         yield ("Changed" if document["applied"] else "Pays" if confirmed else "Not confirmed"), _FIXES, inside
@@ -159,6 +161,11 @@ def _what_it_does(fix: Mapping[str, Any]) -> str:
     why = str(fix.get("why", ""))
     pays = fix.get("status") == "pays" and why and not why.startswith("faster")
     return f"{fix['fix']}; {why}" if pays else str(fix["fix"])
+
+
+def _done_by(fix: Mapping[str, Any]) -> str:
+    """What a fix does, without what it may change: that has been tried."""
+    return str(fix["fix"]).partition("; may change ")[0]
 
 
 def so_far(fix: Mapping[str, Any]) -> str:
