@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.forked import Forks
-from tflint_perf.measured.record import Event, Record
+from tflint_perf.measured.record import Event, Record, Spot
 from tflint_perf.observed.process import Seen, watch
 from tflint_perf.observed.request import Learning, Request
 from tflint_perf.verify.learning import Apart, apart, read_learned
@@ -447,6 +447,30 @@ def test_a_compiled_step_goes_on_where_eager_code_has_drawn_by_the_same_statemen
         "    train_step(noisy(x[:16]), y[:16])\n"
     )  # fmt: skip
     assert _compiled_apart(tmp_path, program, "train_step", forks).most < 1e-3
+
+
+def test_rows_of_functions_that_a_graph_calls_are_reached_and_those_of_others_are_not(
+    tmp_path: Path, forks: Forks
+) -> None:
+    program = HEAD + (
+        "def helper(a):\n"
+        "    return a * 2\n"
+        "def never(a):\n"
+        "    return a * 3\n"
+    ) + COMPILED.replace("model(a)", "model(helper(a))") + (
+        "dataset = dataset.map(lambda a, b: (helper(a), b))\n"
+        "for a, b in dataset.take(4):\n"
+        "    train_step(a, b)\n"
+    )  # fmt: skip
+    rows = program.splitlines()
+    asked = [
+        "    return a * 2",
+        "    return a * 3",
+        "        loss = tf.reduce_mean((model(helper(a)) - b) ** 2)",
+    ]
+    probes = tuple(Spot("train.py", rows.index(row) + 1) for row in asked)
+    seen = _run(tmp_path, program, forks.watch, probes=probes)
+    assert [rows[spot.row - 1] for spot in seen.record.reached] == [asked[0], asked[2]]
 
 
 def _compiled_apart(folder: Path, program: str, function: str, forks: Forks) -> Apart:

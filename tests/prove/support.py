@@ -93,7 +93,6 @@ class Watcher:
     step: float = 0.01
     by_chance: bool = False
     device: str = "CPU (synthetic)"
-    traces: int = 0
     on_run: Callable[[Request, str], None] = lambda request, text: None
     seen: list[Request] = field(default_factory=list)
 
@@ -111,7 +110,7 @@ class Watcher:
         step = self.step
         for word, factor in self.factors.items():
             step *= factor if word in text else 1.0
-        run = trial(step, steps=min(request.steps or 100, 100), seed=number, traces=self.traces)
+        run = trial(step, steps=min(request.steps or 100, 100), seed=number, traces=0)
         self._learn(request, text, number)
         said = [line for word, line in self.prints.items() if word in text]
         out = "".join(f"{line}\n" for line in [*said, *(f"step {at} loss 0.5" for at in (1, 2, 3))])

@@ -118,6 +118,12 @@ def test_where_rounding_alone_goes_as_far_as_training_nothing_can_be_told() -> N
     assert (found.verdict, found.why) == ("unknown", "rounding alone goes 40% of what training moves")
 
 
+def test_there_what_is_the_same_to_the_last_digits_is_the_same() -> None:
+    assert sameness([Apart((0.0,), (1e-5,))], Apart((0.4,), (1e-5,)), [NONE]).verdict == "same"
+    runs = [Apart((0.0,), (1e-5,)), Apart((1e-4,), (1e-5,))]
+    assert sameness(runs, Apart((0.4,), (1e-5,)), [NONE]).verdict == "unknown"
+
+
 def test_there_the_first_losses_tell() -> None:
     # Rounding doubles from step to step.
     def grown(times: float) -> tuple[tuple[int, float], ...]:

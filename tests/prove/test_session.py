@@ -198,11 +198,6 @@ def test_what_only_a_gpu_shows_is_not_run_without_one(proving: Proving, device: 
     assert any("set_memory_growth" in text for text in ran) == (status != "needs a GPU")
 
 
-def test_rows_of_functions_may_be_reached_unseen_where_functions_are_traced(proving: Proving) -> None:
-    ran = proving(Watcher(rows=frozenset(), traces=1), "--output-format=json")
-    assert set(statuses(ran).values()) == {"no difference"}
-
-
 def test_a_program_that_does_not_reproduce_itself_proves_nothing(proving: Proving) -> None:
     ran = proving(Watcher({COLLECTS: 3.0}, by_chance=True), "--output-format=json")
     assert ran[0] == 1

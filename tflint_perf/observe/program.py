@@ -64,6 +64,7 @@ class Observation:
             # Innermost: what marks steps looks at the frame that calls it.
             hooks = each_after_the_other(TrainedHooks(self.learned).by_module(), hooks)
             hooks["numpy"] = self.learned.hook_numpy
+        hooks["tensorflow.python.autograph.impl.api"] = self.probes.hook_autograph
         leave_out_the_observer()
         sys.meta_path[:0] = [Finder(hooks), ProbedFinder(self.probes)]
         if settings["details"]:

@@ -41,6 +41,26 @@ class Probes:
         setattr(builtins, _REACHED, reached)
         setattr(builtins, _STEP, on_step)
 
+    def hook_autograph(self, module: ModuleType) -> None:
+        """What goes into a graph is a copy that AutoGraph has made of what the user wrote, without the calls."""
+        original: Callable[..., Any] = vars(module)["_convert_actual"]
+
+        def converted(entity: Any, context: Any) -> Any:
+            code = getattr(entity, "__code__", None)
+            if code is not None:
+                self._all_reached(code)
+            return original(entity, context)
+
+        vars(module)["_convert_actual"] = converted
+
+    def _all_reached(self, code: CodeType) -> None:
+        """The rows of a function."""
+        if self.asks_about(code.co_filename):
+            last = _last_row(code)
+            for (file, row), number in self._numbers.items():
+                if file == code.co_filename and code.co_firstlineno <= row <= last:
+                    self.counts[number] += 1
+
     def reached(self) -> list[tuple[str, int]]:
         """The rows that were."""
         return [place for place, number in self._numbers.items() if self.counts[number]]
@@ -92,6 +112,12 @@ class _Loader(importlib.machinery.SourceFileLoader):
         path = self.get_filename(fullname)
         code = self._probes.compile(self.get_data(path), os.path.realpath(path))
         return code
+
+
+def _last_row(code: CodeType) -> int:
+    rows = [row for *_, row in code.co_lines() if row is not None]
+    inner = [_last_row(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return max([code.co_firstlineno, *rows, *inner])
 
 
 def _put_in(body: list[ast.stmt], rows: dict[int, int], told: int | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -68,23 +67,12 @@ class Runner:
         reached = {
             (_inside(root / spot.file, copy.root), spot.row, spot.cell) for spot in seen.record.reached
         }
-        # A function that is made a graph of is written anew, and its rows do not tell whether they were reached.
-        hidden = self._in_functions(probes) if trial.traces else frozenset()
-        return trial, [
-            spot for spot in probes if (spot.file, spot.row, spot.cell) in reached or spot in hidden
-        ]
+        return trial, [spot for spot in probes if (spot.file, spot.row, spot.cell) in reached]
 
     @property
     def has_gpu(self) -> bool:
         """Whether the first run of the original saw a GPU."""
         return self.record is not None and not self.record.device.startswith("CPU")
-
-    def _in_functions(self, spots: Sequence[Spot]) -> frozenset[Spot]:
-        """Those of the rows that stand in functions, and those of notebooks, of which that is not known here."""
-        rows = {
-            file: _rows_in_functions(self.scratch.read(file) or b"") for file in {spot.file for spot in spots}
-        }
-        return frozenset(spot for spot in spots if spot.cell is not None or spot.row in rows[spot.file])
 
     def control(self) -> Trial:
         """The original with its first weights nudged."""
@@ -130,19 +118,6 @@ class Runner:
     def _limit(self) -> float:
         limit = _TIMES_AS_LONG * self._wall + _AND_SECONDS
         return limit if self.timeout is None else min(limit, self.timeout)
-
-
-def _rows_in_functions(data: bytes) -> frozenset[int]:
-    try:
-        tree = ast.parse(data)
-    except (SyntaxError, ValueError):
-        return frozenset()
-    return frozenset(
-        row
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for row in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    )
 
 
 def _inside(path: Path, root: Path) -> str:

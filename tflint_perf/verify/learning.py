@@ -3,7 +3,8 @@
 No two orders of adding floats give the same, so "the same" needs a measure of how far rounding alone goes in this program:
 a control, the original with its first weights nudged by one unit in the last place. A version has learned the same when no
 variable is further from the original than ten times what the control's is. Where the control itself strays so far that a
-wrong edit could hide behind it, or the original does not give the same twice, that cannot be told, and is not.
+wrong edit could hide behind it, and the version is not the same to the last digits, or the original does not give the same
+twice, that cannot be told, and is not.
 """
 
 from __future__ import annotations
@@ -238,7 +239,8 @@ def _sameness(
         )
     if not worst.variables and not worst.losses:
         return _said(figures, "unknown", "what it learns was not seen")
-    if median(allowed or (0.0,)) >= _TOO_FAR:
+    told_apart = not worst.variables or any(run is not None and _strays(run, run.rounding) for run in runs)
+    if told_apart and median(allowed or (0.0,)) >= _TOO_FAR:
         if clean < _ENOUGH_LOSSES:
             return _said(
                 figures, "unknown", f"rounding alone goes {share(control.most)} of what training moves"
