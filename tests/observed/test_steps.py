@@ -224,7 +224,8 @@ def test_what_fit_does_between_epochs_is_in_no_step(tmp_path: Path, forks: Forks
     )  # fmt: skip
     record = _run(tmp_path, program, forks.watch, steps=120).record
     assert _loop(tmp_path, record).startswith("model.fit(")
-    assert record.step is not None and record.step.value == record.median_step
+    # Forty eager calls and a file take many times as long as a compiled step, however busy the machine is.
+    assert record.step is not None and record.step.value < sum(line.seconds for line in record.between)
     assert any(note.startswith("what is done between epochs takes") for note in record.steps.notes)
     assert any(line.source.startswith("self.model(x[:16])") for line in record.between)
     assert "self.model(x[:16])" not in _events(record, tmp_path, "op")
