@@ -24,13 +24,13 @@ from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
+from .compiled_fit import DROPPED, compile_fit
 from .compiled_forward import compile_prediction
-from .compiled_training import DROPPED, compile_training
 from .few_results import FewResults
 from .model_calls import CalledModels
 
 _ON_BATCH = {"predict": "predict_on_batch", "evaluate": "test_on_batch", "fit": "train_on_batch"}
-_BOLD = {"predict": compile_prediction, "fit": compile_training}
+_BOLD = {"predict": compile_prediction, "fit": compile_fit}
 # How many of the first arguments may be given by position, and which keywords mean the same in both calls.
 _POSITIONAL = {"predict": 1, "evaluate": 2, "fit": 2}
 _KEPT = {

@@ -68,12 +68,14 @@ class MapBeforeBatch(Rule):
         seen: set[cst.Call] = set()
         for batch in model.calls_named("batch"):
             pipelines = model.stages.before(batch)
+            if any(map(model.growth.decodes, pipelines)):
+                continue
             for found in _elementwise_maps(model, pipelines, batch):
                 call = found[0].call
                 function = argument(call, 0, "map_func")
                 if call in seen or function is None or model.successors.is_kept(call):
                     continue
-                if model.successors.is_only_looked_at(batch) or any(map(model.growth.decodes, pipelines)):
+                if model.successors.is_only_looked_at(batch):
                     continue
                 seen.add(call)
                 named = isinstance(function, cst.Name | cst.Attribute)

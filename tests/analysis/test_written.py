@@ -27,6 +27,12 @@ MADE = "net = keras.Sequential([])\n"
         ("d = {'x': 1}\nd[key] = 2\nhere(**d)", [("*", -1, "")]),
         ("d = {'x': 1}\nd.update(other)\nhere(**d)", [("*", -1, "")]),
         ("d = {'x': 1, **more}\nhere(**d)", [("*", -1, "")]),
+        ("d = {'x': 1}\nprint(d)\nd['x']\nhere(**d)", [("x", -1, "1")]),
+        ("d = {'x': 1}\nchange(d)\nhere(**d)", [("*", -1, "")]),
+        ("d = {'x': 1}\nother = d\nother['x'] = 2\nhere(**d)", [("*", -1, "")]),
+        ("d = {'x': 1}\ndel d['x']\nhere(**d)", [("*", -1, "")]),
+        ("d = {'x': 1}\nd.pop('x')\nhere(**d)", [("*", -1, "")]),
+        ("items = [1, 2]\nitems[0] = 3\nhere(*items)", [("*", -1, "")]),
         ("a = {'x': 1}\nd = a\na['x'] = 2\nhere(**d)", [("*", -1, "")]),
     ],
 )

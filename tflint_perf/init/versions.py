@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tflint_perf.project.requirements import FILES
+from tflint_perf.project.dependencies import FILES, without_comments
 from tflint_perf.records import dataclass
 
 Release = tuple[int, ...]
@@ -28,8 +28,6 @@ _TENSORFLOW = re.compile(
 _PYTHON = re.compile(
     rf"""(?<![\w.-])(?:requires-python|python_requires|python)\s*(?:=\s+)?(?:{_SPECIFIED})"""
 )
-# In lists for people and in comments, a package is only named.
-_COMMENT = re.compile(r"(?m)(?:^|(?<=\s))#.*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +74,14 @@ def named_versions(folder: Path) -> tuple[Sequence[Named], Sequence[Named]]:
 def _texts(folder: Path) -> Iterator[tuple[str, str]]:
     for pattern in _FILES:
         for path in sorted(folder.glob(pattern)):
-            yield path.relative_to(folder).as_posix(), _COMMENT.sub("", _text(path))
+            yield path.relative_to(folder).as_posix(), without_comments(_data(path))
 
 
-def _text(path: Path) -> str:
+def _data(path: Path) -> bytes:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return path.read_bytes()
     except OSError:  # what can't be read names nothing
-        return ""
+        return b""
 
 
 def _named(package: re.Pattern[str], text: str, file: str) -> Iterator[Named]:
@@ -93,5 +91,5 @@ def _named(package: re.Pattern[str], text: str, file: str) -> Iterator[Named]:
 
 def _pinned(folder: Path) -> Iterator[Named]:
     """What pyenv and others are told."""
-    if found := re.match(r"\s*(\d+(?:\.\d+)*)\s*$", _text(folder / ".python-version")):
+    if found := re.match(r"\s*(\d+(?:\.\d+)*)\s*$", without_comments(_data(folder / ".python-version"))):
         yield Named(found[1], ".python-version")

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tflint_perf.lint.screen import names_framework
+from tflint_perf.project.dependencies import keras_runs_elsewhere
 from tflint_perf.project.module_search import ModuleSearch
-from tflint_perf.project.requirements import keras_runs_elsewhere
 from tflint_perf.project.surroundings import Surroundings
 from tflint_perf.text.code import code_of
 

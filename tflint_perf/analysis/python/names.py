@@ -18,7 +18,6 @@ _KERAS_AT_TOP = re.compile(r"(metrics|losses|optimizers)\.([A-Z]|schedules\.)")
 
 # What nobody calls otherwise, where a star import of another module may bring it.
 _USUAL_NAMES = {"tf": "tensorflow", "np": "numpy", "keras": "keras", "cv2": "cv2", "pd": "pandas"}
-_TENSORFLOW, *_ = _USUAL_NAMES
 _BUILTINS = frozenset(dir(builtins))
 # `tensorflow.python.keras.api._v2.keras`: what `tensorflow.keras` is made of.
 # Keras gives what its modules of datasets hold on by a shorter name.
@@ -296,12 +295,14 @@ class Names:
                 return f"{bound}.{full[len(imported) + 1 :]}"
         if "tensorflow" in self.stars:
             return name
-        return f"{_TENSORFLOW}.{name}" if self._brings_tensorflow() else None
+        brought = self._brought("tensorflow")
+        return f"{brought}.{name}" if brought else None
 
-    def _brings_tensorflow(self) -> bool:
-        """Whether the file says `tf` of what a star import of another file brings."""
-        is_bound = any(_TENSORFLOW in scope.bindings for scope in self._walk.scopes.values())
-        return bool(self.stars_outside) and _TENSORFLOW in self._walk.names and not is_bound
+    def _brought(self, package: str) -> str:
+        """What the file calls a package that a star import of another file brings; "" where none does."""
+        bound = {name for scope in self._walk.scopes.values() for name in scope.bindings}
+        usual = (name for name, whole in _USUAL_NAMES.items() if whole == package and name not in bound)
+        return next((name for name in usual if self.stars_outside and name in self._walk.names), "")
 
 
 def _is_none(node: cst.CSTNode) -> bool:

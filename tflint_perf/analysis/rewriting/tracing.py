@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import libcst as cst
 
@@ -24,6 +25,21 @@ from tflint_perf.analysis.rewriting.passing import Passing
 from tflint_perf.analysis.rewriting.side_effects import SideEffects
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How code is looked at.
+
+    `path` are the functions that lead there; None where what is called is not looked at. `inline` says that the code is
+    statements, which become a function. `as_seen` passes over attributes that other methods bind anew, where nothing shows that
+    one of these runs between two calls.
+    """
+
+    path: tuple[Function, ...] | None
+    inline: bool = False
+    as_seen: bool = False
 
 
 class Tracing:
@@ -69,14 +85,14 @@ class Tracing:
         return (
             self._setting_changed(_first(function.node.body))
             or next(filter(None, map(self._autograph.of_return, function.returns)), None)
-            or self._in_body(function, [function], as_seen=as_seen)
+            or self._in_body(function, _Look((function,), as_seen=as_seen))
         )
 
     def obstacle_here(self, function: Function) -> Obstacle | None:
         """The first obstacle to tracing a function in its own body, whatever it calls."""
         if function.yields:
             return Obstacle(function.yields[0], "it is a generator")
-        return self._in_body(function, None)
+        return self._in_body(function, _Look(None))
 
     def _setting_changed(self, code: cst.CSTNode) -> Obstacle | None:
         place = self._between_calls.setting_changed(code)
@@ -86,7 +102,7 @@ class Tracing:
 
     def obstacle_in_call(self, call: cst.Call) -> Obstacle | None:
         """The first obstacle to compiling what `call` runs in this file."""
-        bodies = (self._in_body(target, [target]) for target in self._calls.targets(call))
+        bodies = (self._in_body(target, _Look((target,))) for target in self._calls.targets(call))
         return next(filter(None, bodies), None)
 
     def _elsewhere(self, call: cst.Call) -> Obstacle | None:
@@ -107,85 +123,49 @@ class Tracing:
         if changed is not None:
             return changed
         self._looked_at = set(statements)
-        for statement in statements:
-            found = self._in_code(
-                statement, function, [function] if function is not None else [], inline=True
-            )
-            if found is not None:
-                return found
-        return None
+        look = _inline(function)
+        found = (next(self._obstacles_in(statement, function, look), None) for statement in statements)
+        return next(filter(None, found), None)
 
     def obstacles_in_statement(self, statement: cst.CSTNode, function: Function | None) -> list[Obstacle]:
         """Each obstacle to compiling a statement, but for settings that are changed between calls."""
         self._looked_at = {statement}
-        return list(self._obstacles_in(statement, function, [function] if function else [], inline=True))
+        return list(self._obstacles_in(statement, function, _inline(function)))
 
-    def _in_body(
-        self, function: Function, path: list[Function] | None, *, as_seen: bool = False
-    ) -> Obstacle | None:
-        """The first obstacle in a function, and in what it calls; without a `path` to it, in itself alone."""
-        node = function.node
+    def _in_body(self, function: Function, look: _Look) -> Obstacle | None:
+        """The first obstacle in a function, and in what it calls."""
         for test in self._host_conditions.of_returns(function):
             return Obstacle(test, "a condition on the host decides what is returned")
-        return self._in_code(node.body, function, path, inline=False, as_seen=as_seen)
+        return next(self._obstacles_in(function.node.body, function, replace(look, inline=False)), None)
 
-    def _in_code(
-        self,
-        code: cst.CSTNode,
-        function: Function | None,
-        path: list[Function] | None,
-        *,
-        inline: bool,
-        as_seen: bool = False,
-    ) -> Obstacle | None:
-        return next(self._obstacles_in(code, function, path, inline=inline, as_seen=as_seen), None)
-
-    def _obstacles_in(
-        self,
-        code: cst.CSTNode,
-        function: Function | None,
-        path: list[Function] | None,
-        *,
-        inline: bool,
-        as_seen: bool = False,
-    ) -> Iterator[Obstacle]:
+    def _obstacles_in(self, code: cst.CSTNode, function: Function | None, look: _Look) -> Iterator[Obstacle]:
         for node in descendants(code):
-            reason = self._reason(node, function, inline) or self._autograph.reason(node, function)
-            if reason and as_seen and isinstance(node, cst.Attribute):
-                reason = self._side_effects.of_attribute(node, function, as_seen=True)
+            reason = self._reason(node, function, look) or self._autograph.reason(node, function)
             if reason:
                 yield Obstacle(node, reason)
             elif isinstance(node, cst.Call):
-                found = self._in_what_it_runs(node, function, path, inline=inline, as_seen=as_seen)
+                found = self._in_what_it_runs(node, function, look)
                 if found is not None:
                     yield found
 
-    def _in_what_it_runs(
-        self,
-        call: cst.Call,
-        function: Function | None,
-        path: list[Function] | None,
-        *,
-        inline: bool,
-        as_seen: bool,
-    ) -> Obstacle | None:
+    def _in_what_it_runs(self, call: cst.Call, function: Function | None, look: _Look) -> Obstacle | None:
         elsewhere = self._elsewhere(call)
         if elsewhere is not None:
             return elsewhere
         for target in self._calls.targets(call):
-            if path is None:
+            if look.path is None:
                 if target.name == "__init__":
                     return Obstacle(call, "an object is created on each step")
                 continue
-            if target in path:
-                if not inline or target is not function:
+            if target in look.path:
+                if not look.inline or target is not function:
                     return Obstacle(call, f"`{target.name}` calls itself")
                 continue
             if self._compiled.is_traced(target) and not self._is_only_traced_by_keras(target):
                 continue
             if target.name == "__init__":
                 return Obstacle(call, "an object is created on each step")
-            found = self._in_body(target, [*path, target], as_seen=as_seen)
+            found = self._in_body(target, replace(look, path=(*look.path, target)))
             if found is not None:
                 return found
         return None
@@ -196,14 +176,14 @@ class Tracing:
             return False
         return function.name in methods(self._infer.classes.keras_kind(function.owner), "compiled")
 
-    def _reason(self, node: cst.CSTNode, function: Function | None, inline: bool) -> str:
+    def _reason(self, node: cst.CSTNode, function: Function | None, look: _Look) -> str:
         match node:
             case cst.Call():
                 return self._host_calls.reason(node, function)
             case cst.Assign() | cst.AugAssign() | cst.AnnAssign():
                 return self._side_effects.of_write(node, function)
             case cst.Attribute():
-                return self._side_effects.of_attribute(node, function)
+                return self._side_effects.of_attribute(node, function, as_seen=look.as_seen)
             case cst.Name():
                 return self._side_effects.of_name(node)
             case cst.Try() | cst.TryStar():
@@ -212,11 +192,13 @@ class Tracing:
                 return self._side_effects.of_declaration(node, function)
             case cst.Yield() | cst.Await():
                 return "`yield` and `await` can't be traced"
-            case cst.Break() | cst.Continue() if inline and not self._in_inner_loop(node, self._looked_at):
+            case cst.Break() | cst.Continue() if look.inline and not self._in_inner_loop(
+                node, self._looked_at
+            ):
                 return f"`{type(node).__name__.lower()}` leaves the step"
-            case cst.Return() if inline:
+            case cst.Return() if look.inline:
                 return "`return` leaves the step"
-            case cst.If() if not inline:
+            case cst.If() if not look.inline:
                 return self._host_conditions.reason(node, function)
             case cst.Del() if not isinstance(node.target, cst.Name | cst.Tuple):
                 return "`del` of a part has no meaning in traced code"
@@ -300,3 +282,8 @@ class Tracing:
 def _first(body: cst.CSTNode) -> cst.CSTNode:
     """The first statement of a body."""
     return body.body[0] if isinstance(body, cst.IndentedBlock | cst.SimpleStatementSuite) else body
+
+
+def _inline(function: Function | None) -> _Look:
+    """How statements of a function, or outside all, are looked at."""
+    return _Look((function,) if function is not None else (), inline=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import last_name, part_at, string
 from tflint_perf.analysis.values.iterables import wrapper
@@ -16,6 +17,9 @@ from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.values.infer import Inference
+
+# Methods of a dict that leave it as it is, or put something into it as `Contents` knows.
+_LOOKING = frozenset({"get", "items", "keys", "values", "copy", "update"})
 
 
 def written_out(infer: Inference, node: cst.BaseExpression | None) -> tuple[cst.BaseExpression, ...] | None:
@@ -65,12 +69,38 @@ def _with_what_is_put(infer: Inference, binding: Binding) -> Mapping[str, cst.Ba
     if isinstance(binding.value, cst.Name | cst.Attribute):
         return None  # another name for a dict, to which either may add
     made = written_by_key(infer, binding.value)
+    if made is None or not _is_only_looked_into(infer, binding):
+        return None
     puts = infer.contents.puts(binding, infer.names.scope_of(binding.node))
-    if made is None or any(put.key is None or put.inner for put in puts):
+    if any(put.key is None or put.inner for put in puts):
         return None
     keys = [*made, *(str(put.key) for put in puts)]
     values = [*made.values(), *(put.value for put in puts)]
     return {key: value for key, value in zip(keys, values, strict=True) if keys.count(key) == 1}
+
+
+def _is_only_looked_into(infer: Inference, binding: Binding) -> bool:
+    """Whether a dict is only given items, read, printed and unpacked by its name, so that nothing else can change it."""
+    if not isinstance(binding.node, cst.Name):
+        return False
+    parents = infer.walk.parents
+    for node in infer.names.mentions(binding.name, infer.names.home(binding.node)):
+        match parents.get(node):
+            case cst.Subscript(value=value) as item if value is node:
+                if not isinstance(parents.get(item), cst.Del):
+                    continue
+            case cst.AssignTarget():
+                continue
+            case cst.Attribute(attr=cst.Name(value=name)) if name in _LOOKING:
+                continue
+            case cst.Arg(star="**"):
+                continue
+            case cst.Arg() as given:
+                call = parents.get(given)
+                if isinstance(call, cst.Call) and has(builtin_or_qualified(infer, call.func), "settled"):
+                    continue
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +127,9 @@ def arguments(infer: Inference, call: cst.Call) -> Iterator[Argument]:
                 return
             yield from (Argument(key, -1, value) for key, value in named.items())
             continue
-        items = written_out(infer, arg.value) if arg.star else (arg.value,)
+        # Those of a list may be others by now.
+        is_fixed = not arg.star or infer.value(arg.value).kind == "tuple"
+        items = (written_out(infer, arg.value) if arg.star else (arg.value,)) if is_fixed else None
         if items is None:
             yield Argument("*", -1, None)
             return

@@ -19,7 +19,7 @@ DROPPED = frozenset({"verbose", "batch_size", "shuffle", "epochs", "nb_epoch"})
 _WEIGHT = "sample_weight"
 
 
-def compile_training(edit: Editor, call: cst.Call) -> Repair | Refusal:
+def compile_fit(edit: Editor, call: cst.Call) -> Repair | Refusal:
     """Replace `model.fit(x, y)` of one batch by a gradient step of the loss and the optimizer that the model was compiled with."""
     assert isinstance(call.func, cst.Attribute)
     trained = call.func.value
