@@ -133,14 +133,14 @@ def test_what_one_size_showed_is_said_as_before(record: dict[str, Any]) -> None:
 def test_a_claim_that_did_not_hold_says_so() -> None:
     refuted = sized([(0.0097, 0.001), (0.012, 0.01), (0.5, 0.5)], verdict="refuted")
     assert cost_of(on_record(refuted)) == (
-        f"{OURS}1.0 to 9.7× the step time, from 1,024 to 8 units, too little to be on by default; not measured on a GPU"
+        f"{OURS}1.0 to 9.7× the step time, from 1,024 to 8 units, too little for the rule to be on by default; not measured on a GPU"
     )
 
 
 def test_a_table_of_rules_is_about_no_step_of_the_users() -> None:
     assert cost_of(on_record(A_CONSTANT), in_table=True) == "CPU: +170 to 180 ms a step, at 8 to 1,024 units"
     refuted = sized([(0.0097, 0.001), (0.012, 0.01), (0.5, 0.5)], verdict="refuted")
-    said = "1.0 to 9.7× the step time, from 1,024 to 8 units, too little to be on by default; not measured on a GPU"
+    said = "1.0 to 9.7× the step time, from 1,024 to 8 units, too little for the rule to be on by default; not measured on a GPU"
     assert cost_of(on_record(refuted), in_table=True) == f"CPU: {said}"
 
 

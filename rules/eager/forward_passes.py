@@ -134,12 +134,18 @@ def gets_longer(loops: Loops, call: cst.Call) -> bool:
         return False
     read = {name.value for arg in call.args for name in names_read(arg.value)}
     for node in descendants(loop.node):
-        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call):
+        if isinstance(node, cst.Assign) and _joins(node.value):
             written = {name.value for target in node.targets for name in names_read(target.target)}
             again = {name.value for name in names_read(node.value)}
-            if callee_name(node.value) in _JOINING and read & written & again:
+            if read & written & again:
                 return True
         if isinstance(node, cst.Call) and callee_name(node) == "append":
             if isinstance(node.func, cst.Attribute) and read & {n.value for n in names_read(node.func.value)}:
                 return True
     return False
+
+
+def _joins(node: cst.BaseExpression) -> bool:
+    """Whether `node` joins arrays: by itself, or one by one, `[np.concatenate([x, new]) for x in arrays]`."""
+    made = node.elt if isinstance(node, cst.ListComp) else node
+    return isinstance(made, cst.Call) and callee_name(made) in _JOINING

@@ -88,6 +88,7 @@ class RunEagerly(Rule):
                     call,
                     "`enable_debug_mode()` makes every pipeline run in Python, with nothing in parallel; remove it",
                     partial(_remove, call=call),
+                    as_measured=False,  # the experiment has a model run eagerly
                 )
 
 

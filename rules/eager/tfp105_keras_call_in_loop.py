@@ -94,7 +94,7 @@ class KerasCallInLoop(Rule):
     through_imports = True
     fixes = "unsafe"
     bold = True
-    claim = Claim("step time", least=2.0)
+    claim = Claim("step time", least=2.0, at="for `predict`")
 
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code() or model.versions.is_version_1():
@@ -119,6 +119,7 @@ class KerasCallInLoop(Rule):
                 bold=partial(_BOLD[name], call=call) if name in _BOLD else None,
                 bold_first=True,
                 steps=files,
+                as_measured=name == "predict",
                 minor=model.programs.applies_only() or model.single_passes.hold(call),
             )
 

@@ -15,6 +15,12 @@ from .compiled_forward import compile_forward
 from .compiling import compile_function
 from .forward_passes import ForwardPass, ForwardPasses
 
+# A plain `tf.function` would trace each length.
+_FOR_LENGTHS = (
+    "its input gets longer with each call, so pad it to one length and compile the forward pass with `@tf.function`, "
+    "or let that take any length (`reduce_retracing=True`)"
+)
+
 
 class EagerInferenceStep(Rule):
     """A model that is called in eager mode, op by op, on each step.
@@ -78,12 +84,13 @@ class EagerInferenceStep(Rule):
     claim = Claim("step time", least=1.5)
 
     def check(self, model: Model) -> Iterator[Report]:
-        for found in model.own(ForwardPasses).all():
+        passes = model.own(ForwardPasses)
+        for found in passes.all():
             call = found.calls[0]
+            remedy = _FOR_LENGTHS if passes.grows(found) else "compile the forward pass with `@tf.function`"
             yield Report(
                 call,
-                f"`{model.module.code_for_node(call.func)}` runs in eager mode, op by op, on each step; "
-                "compile the forward pass with `@tf.function`",
+                f"`{model.module.code_for_node(call.func)}` runs in eager mode, op by op, on each step; {remedy}",
                 partial(_compile, found=found),
                 bold=partial(_compile_apart, found=found),
                 minor=model.single_passes.hold(call) or _is_now_and_then(model, call),

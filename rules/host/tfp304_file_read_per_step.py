@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_expression
@@ -71,7 +72,7 @@ class FileReadPerStep(Rule):
     )  # fmt: skip
     fixes = "unsafe"
     through_imports = True
-    claim = Claim("step time", least=1.2)
+    claim = Claim("step time", least=1.2, at="for `np.loadtxt`")
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.file_reads.all():
@@ -89,7 +90,11 @@ class FileReadPerStep(Rule):
             elif model.file_reads.are_for_training(call) or not (
                 _is_gone_over(model, call) or model.single_passes.hold(call)
             ):
-                yield Report(call, f"`{name}` reads a file on each step; read files in a `tf.data` pipeline")
+                yield Report(
+                    call,
+                    f"`{name}` reads a file on each step; read files in a `tf.data` pipeline",
+                    as_measured=has(model.qualified(call.func), "reads-tables"),  # the experiment reads text
+                )
 
 
 def _is_gone_over(model: Model, call: cst.Call) -> bool:

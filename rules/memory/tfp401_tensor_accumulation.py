@@ -64,7 +64,7 @@ class TensorAccumulation(Rule):
 
     Numbers and NumPy values, elements of a dataset, `tf.TensorArray`, compiled code, a `deque` with a maximum length, containers that
     are created again or emptied each epoch and hold scalars, tensors that a gradient needs, what is kept under
-    `step % n`, and what is kept once, of a loop without training beside it. A function's list that nothing reads is dropped. There is no fix where what is kept is not a scalar, or is later used as a
+    `step % n`, and what is kept once, of a loop without training beside it. A list that nothing reads is dropped. There is no fix where what is kept is not a scalar, or is later used as a
     tensor. Large tensors, such as the predictions of each batch, are better kept as NumPy arrays.
 
     ## Sources
@@ -85,7 +85,7 @@ class TensorAccumulation(Rule):
     )  # fmt: skip
     fixes = "unsafe"
     through_imports = True
-    claim = Claim("live tensors", least=1.5, kind="growth", at="of one number")
+    claim = Claim("live tensors", least=1.5, kind="growth", at="there of one number")
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -97,14 +97,19 @@ class TensorAccumulation(Rule):
             if not _accumulates(model, addition):
                 continue
             name = model.module.code_for_node(addition.container)
-            scalars = all(map(model.scalars.may_be_scalar, _tensors(model, addition)))
-            instead = "numbers, copied to the host many at a time" if scalars else "NumPy values"
             yield Report(
                 addition.node,
-                f"`{name}` keeps a tensor from each step, and its memory; keep {instead}",
+                f"`{name}` keeps a tensor from each step, and its memory; {_remedy(model, addition)}",
                 partial(_keep_less, addition=addition),
                 minor=model.single_passes.hold(addition.node),
             )
+
+
+def _remedy(model: Model, addition: Addition) -> str:
+    if _is_never_read(model, addition):
+        return "nothing reads it, so drop it"
+    scalars = all(map(model.scalars.may_be_scalar, _tensors(model, addition)))
+    return f"keep {'numbers, copied to the host many at a time' if scalars else 'NumPy values'}"
 
 
 def _accumulates(model: Model, addition: Addition) -> bool:
@@ -162,6 +167,8 @@ def _keep_less(edit: Editor, addition: Addition) -> Repair | Refusal:
     statement = edit.model.statement_of(addition.node)
     if not isinstance(statement, cst.Expr) or not _is_never_read(edit.model, addition):
         return _keep_numbers(edit, addition)
+    if edit.cell(statement) is not None and edit.model.function_at(statement) is None:
+        return _keep_numbers(edit, addition)  # a cell that nobody saved may read it
     edits = [edit.remove_statement(each) for each in (*_made_for(edit.model, addition), statement)]
     return Repair("Drop the list, which nothing reads", edits, safe=False, may_change="when memory is freed")
 
@@ -180,13 +187,14 @@ def _made_for(model: Model, addition: Addition) -> list[cst.Assign]:
 
 
 def _is_never_read(model: Model, addition: Addition) -> bool:
-    """Whether `addition` keeps tensors in a function's own list that nothing reads, and computes nothing to do so."""
-    if not isinstance(addition.container, cst.Name) or model.function_at(addition.node) is None:
+    """Whether `addition` keeps tensors in a list that nothing reads, and computes nothing to do so: a function's own list,
+    or one of a script, which fills it itself."""
+    if not isinstance(addition.container, cst.Name):
         return False
     scope = model.names.home(addition.container)
     return (
         scope is not None
-        and scope.function is not None
+        and scope.function is model.function_at(addition.node)
         and not model.sees_names()
         and all(binding.kind == "assign" for binding in scope.bindings[addition.container.value])
         and not any(True for _ in model.own(Containers).reads(addition))

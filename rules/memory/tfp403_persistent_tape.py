@@ -68,7 +68,7 @@ class PersistentTape(Rule):
     triggers = ("GradientTape",)
     needs = ("persistent", "GradientTape(True")
     fixes = "both"
-    claim = Claim("peak device memory", least=1.2, needs_gpu=True)
+    claim = Claim("peak device memory", least=1.2, needs_gpu=True, at="at 4,096 samples a batch")
 
     def check(self, model: Model) -> Iterator[Report]:
         for tape in model.tapes.all():

@@ -58,7 +58,7 @@ class StaleGraphReset(Rule):
     name = "stale-graph-reset"
     triggers = ("reset_default_graph", "clear_session")
     fixes = "unsafe"
-    claim = Claim("step time", least=2.0)
+    claim = Claim("step time", least=2.0, at="for `clear_session`")
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.calls_that("resets-graph"):
@@ -72,6 +72,7 @@ class StaleGraphReset(Rule):
                         call=call,
                         may_change="names and collections of TensorFlow 1, if the program uses any",
                     ),
+                    as_measured=False,  # the experiment clears the session
                 )
         for call in model.calls_that("clears-session"):
             if (

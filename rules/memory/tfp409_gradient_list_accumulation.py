@@ -58,7 +58,7 @@ class GradientListAccumulation(Rule):
     code = "TFP409"
     name = "gradient-list-accumulation"
     triggers = ("GradientTape",)
-    claim = Claim("step time", least=1.2, at="at 10 variables and 4 micro-batches a step")
+    claim = Claim("step time", least=1.2, step="a micro-batch", at="at 10 variables and an update every 4")
 
     def check(self, model: Model) -> Iterator[Report]:
         for found in model.own(GradientSums).all():

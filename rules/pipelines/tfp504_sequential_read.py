@@ -66,7 +66,7 @@ class SequentialRead(Rule):
     triggers = ("interleave(", "TFRecordDataset", "TextLineDataset")
     fixes = "both"
     any_backend = True
-    claim = Claim("time per sample", least=1.2)
+    claim = Claim("time per sample", least=1.2, at="from a simulated network of 50 MB a second")
 
     def check(self, model: Model) -> Iterator[Report]:
         yield from _interleaves(model)

@@ -68,7 +68,7 @@ class DatasetCreatedInLoop(Rule):
     needs = ("for ", "while ")
     fixes = "both"
     any_backend = True
-    claim = Claim("step time", least=1.5)
+    claim = Claim("step time", least=1.5, step="an epoch")
 
     def check(self, model: Model) -> Iterator[Report]:
         for rebuild in model.rebuilt.all():

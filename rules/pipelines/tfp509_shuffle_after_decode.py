@@ -74,13 +74,18 @@ class ShuffleAfterDecode(Rule):
     )  # or another file makes it
     fixes = "unsafe"
     any_backend = True
-    claim = Claim("host memory", least=2.0)
+    claim = Claim("host memory", least=2.0, at="for 2,048 decoded images")
 
     def check(self, model: Model) -> Iterator[Report]:
         for shuffle in model.calls_named("shuffle"):
             late = model.late_shuffles.of(shuffle)
             if late is not None:
-                yield Report(shuffle, _message(late), partial(_shuffle_first, late))
+                yield Report(
+                    shuffle,
+                    _message(late),
+                    partial(_shuffle_first, late),
+                    as_measured=late.how != BATCHES,  # the experiment holds decoded samples
+                )
 
 
 def _message(late: LateShuffle) -> str:

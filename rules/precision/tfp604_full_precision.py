@@ -87,7 +87,7 @@ class FullPrecision(Rule):
         if first is not None:
             yield Report(
                 first,
-                "the program trains in full precision, so a GPU's tensor cores sit idle; "
+                "the program trains in full precision, so a GPU's tensor cores do less than they could; "
                 "set the policy `mixed_float16` if the model tolerates it",
                 partial(_set_policy, first=first),
             )

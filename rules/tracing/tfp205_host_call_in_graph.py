@@ -19,7 +19,7 @@ from .trace_time import HostCall, TraceTime
 _MESSAGES = {
     "value": "`{name}` fails in compiled code, where a tensor has no value yet; take the value where the function is called",
     "number": "`{name}` of a tensor fails in compiled code; use TensorFlow's own op",
-    "print": "`print` runs when the function is traced, not on each call; use `tf.print`",
+    "print": "`print` runs when the function is traced, not on each call; use `tf.print`, or drop it",
     "numpy": "`{name}` of a tensor fails in compiled code; use TensorFlow's own op",
     "random": "`{name}` runs when the function is traced, and every call gets the same random numbers; use `tf.random`",
     "time": "`{name}` runs when the function is traced, not on each call; take the time where the function is called",

@@ -1083,3 +1083,24 @@ def test_an_evaluation_now_and_then_is_a_hint() -> None:
     )
     for source, minor in ((evaluated, True), (each_step, False)):
         assert [found.minor for found in findings("TFP107", PREAMBLE + dedent(source).lstrip())] == [minor]
+
+
+@pytest.mark.parametrize(
+    "joined",
+    [
+        "tokens = tf.concat([tokens, word], axis=1)",
+        "tokens = [np.concatenate([each, word]) for each in tokens]",
+    ],
+)
+def test_where_an_input_gets_longer_it_is_told_how_to_compile(joined: str) -> None:
+    source = f"""
+        def write(tokens):
+            for _ in range(length):
+                word = model(tokens)
+                {joined}
+        for x, y in dataset:
+            write(x)
+        """
+    (found,) = findings("TFP107", PREAMBLE + dedent(source).lstrip())
+    assert "gets longer with each call" in found.message
+    assert "reduce_retracing=True" in found.message

@@ -72,6 +72,23 @@ SILENT = {
                 train_step(x, y)
             test_files(glob.glob("test/*.npy"))
         """,
+    "where a function says that it is time": """
+        def is_due(step, size, every):
+            if not every:
+                return False
+            return any((at + 1) % every == 0 for at in range(step, step + size))
+        for step, (x, y) in enumerate(dataset):
+            loss = train_step(x, y)
+            if is_due(step, 32, 1000):
+                print(loss.numpy())
+        """,
+    "where a name says that it is time": """
+        for step, (x, y) in enumerate(dataset):
+            loss = train_step(x, y)
+            due = step % 100 == 0
+            if due:
+                print(loss.numpy())
+        """,
     "on the host's own device": """
         device = "/cpu:0"
         with tf.device(device):

@@ -1107,7 +1107,7 @@ FLAGGED = {
         train(Loader())
         """,
         [9, 11],
-        "`loader` makes a batch on the host on each step; make it in `Dataset.map`",
+        "`loader` makes a batch on the host",
     ),
     "an array that is filled with what was computed": (
         """
@@ -1219,3 +1219,27 @@ def test_it_flags(source: str, rows: list[int], message: str) -> None:
     found = findings("TFP303", _HEAD + dedent(source))
     assert [finding.start.row for finding in found] == [_ROWS + row for row in rows]
     assert all(message in finding.message for finding in found)
+
+
+def test_what_keras_makes_beside_the_step_is_a_hint_without_a_figure() -> None:
+    source = """
+        def batches():
+            while True:
+                yield np.stack([augment(image) for image in random.sample(images, 32)])
+        model.fit(batches(), steps_per_epoch=10)
+        """
+    (fitted,) = findings("TFP303", _HEAD + dedent(source))
+    (looped,) = findings(
+        "TFP303",
+        _HEAD
+        + dedent(
+            source.replace(
+                "model.fit(batches(), steps_per_epoch=10)", "for x in batches():\n            train_step(x)"
+            )
+        ),
+    )
+    assert "in one thread of Keras's beside it" in fitted.message
+    assert fitted.minor
+    assert "ms" not in fitted.message
+    assert "makes a batch on the host on each step" in looped.message
+    assert not looped.minor

@@ -577,10 +577,13 @@ last = collections.deque()
 history = {"loss": [], "accuracy": []}
 series = collections.defaultdict(list)
 """
+# The lists are read: what nothing reads is dropped.
+_SHOWN = "plt.plot(losses)\nplt.plot(given)\nplt.plot(last)\n"
+_SHOWN += 'plt.plot(history["loss"])\nplt.plot(series["loss"])\n'
 
 
 def _loop(body: str, rest: str = "") -> str:
-    return f"{_HEAD}{_LISTS}for x, y in dataset:\n    loss = train_step(x, y)\n    {body}\n{rest}\n"
+    return f"{_HEAD}{_LISTS}for x, y in dataset:\n    loss = train_step(x, y)\n    {body}\n{rest}\n{_SHOWN}"
 
 
 @pytest.mark.parametrize("source", SILENT.values(), ids=SILENT)
@@ -719,6 +722,18 @@ def train(dataset):
         seen += 1
     return seen
 """
+
+
+def test_a_list_of_a_script_that_nothing_reads_is_dropped() -> None:
+    source = _loop("losses.append(loss)").replace("plt.plot(losses)\n", "")
+    (found,) = findings("TFP401", source)
+    assert found.message.endswith("; nothing reads it, so drop it")
+    assert "losses.append" not in fixed("TFP401", source)
+
+
+def test_a_list_of_a_script_that_a_function_reads_is_not() -> None:
+    source = _loop("losses.append(loss)").replace("plt.plot(losses)\n", "def show():\n    plt.plot(losses)\n")
+    assert "one.numpy()" in fixed("TFP401", source)
 
 
 def test_a_list_that_nothing_reads_is_dropped_and_no_step_with_it() -> None:

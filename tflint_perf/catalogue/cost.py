@@ -22,8 +22,8 @@ from tflint_perf.catalogue.measured import Side, runs_of, value_of
 from tflint_perf.records import dataclass
 
 WHAT_COSTS_ARE = (
-    "Costs come from each rule's own small script, its slow form against its fast one: in your program they may be larger or "
-    "smaller, and they don't add up or multiply."
+    "Costs come from each rule's own small script on two cores or the GPU named: what its slow form takes more, on what its "
+    "fast one takes. In your program they may be larger or smaller, and they don't add up or multiply."
 )
 # A price of the fast form that a message tells, and how: the first step is over soon.
 _MUCH = 1.5
@@ -156,10 +156,10 @@ def _cost(evidence: Evidence) -> str:
         said = say(evidence)
     elif claim["metric"] == "traces":
         said += _time_of_traces(evidence)
+    of = f", {claim['at']}" if claim.get("at") else ""
     if evidence.verdict != "confirmed":
         elsewhere = "" if evidence.kind == "gpu" else "; not measured on a GPU"
-        return f"{evidence.where}: {said}, too little to be on by default{elsewhere}"
-    of = f", {claim['at']}" if claim.get("at") else ""
+        return f"{evidence.where}: {said}{of}, too little for the rule to be on by default{elsewhere}"
     return f"{evidence.where}: {said}{_price(evidence)}{of}"
 
 
@@ -172,7 +172,18 @@ def _price(evidence: Evidence) -> str:
         if one["metric"] in _PRICES and one["effect"]["value"] >= _MUCH:
             worse.setdefault(one["metric"], []).append(one)
     much = [f"{_much_more(ones)} more {_WHAT[metric]}" for metric, ones in worse.items()]
-    return f", but the fast form takes {' and '.join(much)}" if much else ""
+    return f", but the fast form takes {' and '.join(much)}{_ahead_until(record, worse)}" if much else ""
+
+
+def _ahead_until(record: Mapping[str, Any], worse: Mapping[str, list[Mapping[str, Any]]]) -> str:
+    """Up to which step the fast form is ahead, where its later steps eat up what it saves in the first."""
+    later = worse.get("step time", ()) if record["claim"]["metric"] == "first step" else ()
+    steps = [float(one["steps"]) for one in later if one["steps"] is not None]
+    return f", so it is ahead up to step {in_range(steps, _tens)} only" if steps else ""
+
+
+def _tens(value: float) -> str:
+    return f"{round(value, -1):,.0f}"
 
 
 def _much_more(worse: Sequence[Mapping[str, Any]]) -> str:
@@ -214,7 +225,7 @@ def _taken(evidence: Evidence) -> str:
     slow, fast = (value_of(evidence.record, side) for side in ("slow", "fast"))
     if slow is None or fast is None:
         return _other(evidence)
-    return f"{size(slow)} of {evidence.record['claim']['metric']} taken, where {size(fast)} do"
+    return f"{size(slow)} of {evidence.record['claim']['metric']} taken, where {size(fast)} are enough"
 
 
 def _traces(evidence: Evidence) -> str:
@@ -223,9 +234,10 @@ def _traces(evidence: Evidence) -> str:
         return _other(evidence)
     if traces > _EACH:
         return f"a new trace each step{_time_of_traces(evidence)}"
-    # How many more come depends on how many different shapes there are.
-    steps = evidence.record["steps"]
-    return f"+{count(traces * steps)} traces in {steps:,} steps{_time_of_traces(evidence)}"
+    # How many there are depends on how many different shapes there are.
+    steps, enough = evidence.record["steps"], value_of(evidence.record, "fast") or 0.0
+    said = f"{count(traces * steps)} traces in {steps:,} steps, where {count(enough * steps)} are enough"
+    return f"{said}{_time_of_traces(evidence)}"
 
 
 def _time_of_traces(evidence: Evidence) -> str:
@@ -254,7 +266,7 @@ def _other(evidence: Evidence) -> str:
     if around is None or claim["kind"] == "growth" or slow is None or fast is None or fast <= 0:
         return f"{ratio(_effect(evidence))} the {metric}"
     say = size if metric.endswith("memory") else seconds
-    more = "nothing more" if slow <= _ONE * fast else f"+{_more(slow, fast, metric)}"
+    more = "nothing gained" if slow <= _ONE * fast else f"+{_more(slow, fast, metric)}"
     step = claim.get("step", "a step")
     return f"{more} {around.format(say(fast)).replace('a step', step)}"
 

@@ -42,7 +42,8 @@ def figure_of(result: Result, side: Side) -> str | None:
 
 def in_words(result: Result, value: float) -> str:
     """A figure of what the claim is about, with its unit."""
-    return _MEASURES[_key(result)][1](value)
+    said = _MEASURES[_key(result)][1](value)
+    return said.replace("a step", result["claim"].get("step", "a step"))
 
 
 def effect_of(result: Result) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tflint_perf.catalogue.cost import WHAT_COSTS_ARE, cost_of, figures_of
+from tflint_perf.catalogue.own_rules import OWN_RULES
 from tflint_perf.catalogue.rules import RuleInfo
 from tflint_perf.catalogue.symptoms import (
     SYMPTOMS,
@@ -42,6 +43,8 @@ def cost_in_words(rule: RuleInfo, on_record: OnRecord) -> str:
     cost = cost_of(evidence, in_table=True)
     if cost is not None:
         return cost
+    if rule.claim is None:
+        return "none: about a comment" if rule.code in OWN_RULES else "not time, but whether it works"
     known = status(rule, evidence)
     return "not measured: needs a GPU" if known == "not measurable" else known
 

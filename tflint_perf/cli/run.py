@@ -319,9 +319,9 @@ def _report(outcome: Outcome, config: Config, request: Request, style: Style) ->
     if for_people and not request.quiet:
         yield from summary(outcome, style, config.fix_only)
         found, most = len(outcome.findings), request.max_findings
-        if request.statistics or found < 2:
+        if request.statistics:
             return
-        if request.sort == "cost":
+        if request.sort == "cost" and found > 1:
             yield "Most costly first, by what was measured."
         if costs.are_said(outcome.findings):
             yield WHAT_COSTS_ARE

@@ -10,7 +10,7 @@ from tflint_perf.analysis.execution.decided import Told, is_left_out
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.conditions import exits_before
 from tflint_perf.analysis.python.scopes import Function
-from tflint_perf.analysis.python.syntax import descendants, last_statement, names_read
+from tflint_perf.analysis.python.syntax import descendants, is_name, last_statement, names_read
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import is_count
@@ -47,6 +47,8 @@ class Guards:
         self._told = Told(infer, calls)
         # Those in front of all calls of a function.
         self._at_sites: dict[Function, Guard | None] = {}
+        # Those that a call or a name in a condition stands for.
+        self._behind: dict[cst.BaseExpression, Guard | None] = {}
 
     def guard_of(self, node: cst.CSTNode) -> Guard | None:
         """The guard that `node` runs under, in its function or at each place that calls that per step; None when there
@@ -174,10 +176,43 @@ class Guards:
                 return None if holds else self._modulo(test)
             case cst.Call() if holds and has(self._infer.names.qualified(test.func), "equals"):
                 return self._of_equal_op(test)
+            case cst.Call() if holds:
+                return self._asked(test)
             case cst.Name() | cst.Attribute() if holds:
                 name = test.attr.value if isinstance(test, cst.Attribute) else test.value
-                return Guard(test) if names_a_debug_switch(name) else None
+                return Guard(test) if names_a_debug_switch(name) else self._asked(test)
         return None
+
+    def _asked(self, asked: cst.BaseExpression) -> Guard | None:
+        """`counter % n` where a call or a name stands for that: `is_due(step)` with a function that gives
+        `step % every == 0`, or `is_due = step % every == 0`."""
+        if asked not in self._behind:
+            self._behind[asked] = None  # functions that ask each other
+            self._behind[asked] = self._of_answers(self._answers(asked))
+        return self._behind[asked]
+
+    def _answers(self, asked: cst.BaseExpression) -> list[cst.BaseExpression | None]:
+        """What a call or a name in a condition may be."""
+        match asked:
+            case cst.Call(
+                func=cst.Name(value="any"), args=[cst.Arg(value=cst.GeneratorExp() | cst.ListComp() as given)]
+            ):
+                return [given.elt]
+            case cst.Call():
+                return [each.value for target in self._calls.targets(asked) for each in target.returns]
+            case cst.Name():
+                found = self._infer.bindings_reaching(asked)
+                bindings = found[1] if found is not None else []
+                is_plain = all(binding.kind == "assign" and not binding.path for binding in bindings)
+                return [binding.value for binding in bindings] if is_plain else []
+        return []
+
+    def _of_answers(self, answers: list[cst.BaseExpression | None]) -> Guard | None:
+        """The guard that all of these are; one may say besides that nothing is due."""
+        asked = [each for each in answers if each is not None and not is_name(each, "False")]
+        guards = [self._of_test(each, holds=True) for each in asked]
+        found = guards[0] if guards else None
+        return found if found is not None and all(one is not None and one.counts for one in guards) else None
 
     def _is_early(self, test: cst.BaseExpression) -> bool:
         """Whether the condition `test` holds on the first few steps only: `step < 10`."""

@@ -42,10 +42,12 @@ from tflint_perf.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class HostBatch:
-    """An expression that gives a batch to a step loop, and how the batch is made."""
+    """An expression that gives a batch to a step loop, how the batch is made, and whether Keras makes it `ahead` of the step,
+    in a thread beside it."""
 
     node: cst.BaseExpression
     how: Batch
+    ahead: bool = False
 
 
 class HostBatches:
@@ -84,7 +86,9 @@ class HostBatches:
             node = loop.node
             if not isinstance(node, cst.CompFor) and self._batch_loops.takes_batches(loop):
                 yield from self._one_a_statement(filter(self._is_data, self._in_loop(loop, node)))
-        yield from self._one_a_statement(HostBatch(node, how) for node, how in self._made_for_fit.all())
+        yield from self._one_a_statement(
+            HostBatch(node, how, ahead=True) for node, how in self._made_for_fit.all()
+        )
 
     def _one_a_statement(self, batches: Iterable[HostBatch]) -> Iterator[HostBatch]:
         """The first batch of each statement: `x, y = np.array(…), np.array(…)` makes one. Draws make one together."""
