@@ -22,6 +22,7 @@ from .plain_numpy import OTHER_FILES, data_of
 _OUT_OF_MEMORY = re.compile(
     r"h5py|hdf5|memmap|mmap_mode|lmdb|zarr|netCDF|VideoCapture|read_(hdf|parquet)", re.I
 )
+_OF_TENSORFLOW = frozenset({"tensor", "variable"})
 _IN_MEMORY = frozenset({"array", "tensor", "list", "tuple", "dict", "string", "number"})
 
 
@@ -65,6 +66,8 @@ class OtherReads:
     def _is_reader(self, call: cst.Call) -> bool:
         """Whether `call`, of a function that is not defined here, reads something that TensorFlow can't."""
         name = builtin_or_qualified(self._infer, call.func)
+        if isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).kind in _OF_TENSORFLOW:
+            return False  # `variable.read_value()`
         if name == "open":
             given = argument(call, 1, "mode")
             return given is not None and "b" in (string(given) or "b")

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.execution.eager_steps import EagerSteps
     from tflint_perf.analysis.execution.functional_models import FunctionalModels
     from tflint_perf.analysis.execution.given_models import GivenModels
-    from tflint_perf.analysis.execution.guards import Guard, Guards
+    from tflint_perf.analysis.execution.guard_conditions import Guard
+    from tflint_perf.analysis.execution.guards import Guards
     from tflint_perf.analysis.execution.invariance import Invariance
     from tflint_perf.analysis.execution.iterations import Iterations
     from tflint_perf.analysis.execution.left_on import LeftOn

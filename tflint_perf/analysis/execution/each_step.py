@@ -12,7 +12,7 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import leads_to, remembered
 from tflint_perf.analysis.python.scopes import Loop
-from tflint_perf.analysis.python.syntax import callee_name, integer, keyword_argument
+from tflint_perf.analysis.python.syntax import callee_name, descendants, integer, keyword_argument, same_code
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 
@@ -45,7 +45,9 @@ class EachStep:
         if guard is not None and not holds(guard.node):
             return False
         if not all(
-            holds(condition) or self._is_mostly_otherwise(condition, node)
+            holds(condition)
+            or self._is_mostly_otherwise(condition, node)
+            or self._is_done_either_way(condition, node)
             for condition in conditions(self._walk, node, end, exits=False)
         ):
             return False
@@ -76,6 +78,12 @@ class EachStep:
             current = self._walk.parents.get(current)
         return current is not None and self._is_seldom(branch.test)
 
+    def _is_done_either_way(self, condition: cst.CSTNode, node: cst.CSTNode) -> bool:
+        """Whether the `else` of `condition` calls the function that `node` calls, too: `if rgb: imread(path) else: imread(path,
+        0)`."""
+        branch = self._walk.parents.get(condition)
+        return isinstance(node, cst.Call) and isinstance(branch, cst.If) and _all_call(branch, node.func)
+
     def _is_seldom(self, test: cst.BaseExpression) -> bool:
         match test:
             case cst.BooleanOperation(operator=cst.Or()):
@@ -95,3 +103,13 @@ def trains_for_epochs(loop: Loop) -> bool:
         and integer(epochs) != 1
         for call in loop.calls
     )
+
+
+def _all_call(branch: cst.If | cst.Else | None, function: cst.BaseExpression) -> bool:
+    """Whether all branches from `branch` on call `function`, the last of which is an `else`."""
+    if branch is None:
+        return False
+    calls = any(
+        isinstance(below, cst.Call) and same_code(below.func, function) for below in descendants(branch.body)
+    )
+    return calls and (isinstance(branch, cst.Else) or _all_call(branch.orelse, function))

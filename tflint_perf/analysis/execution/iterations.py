@@ -85,6 +85,8 @@ class Iterations:
         if counts and not name.startswith("tf."):
             return self._of_range([arg.value for arg in call.args if arg.keyword is None], traced, depth)
         wraps = wrapper(self._infer, call)
+        if name == "reversed":
+            traced = False  # of a tensor there is nothing reversed, so this is one of Python's
         if wraps is not None and wraps.how.all_once:
             return min(self._most(given, traced, depth + 1) for given in wraps.given)
         return self._of_unstack(call) if name == "tf.unstack" and traced else 0

@@ -14,6 +14,7 @@ from tflint_perf.analysis.execution.batches import Batches
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.functional_models import FunctionalModels
 from tflint_perf.analysis.execution.given_models import GivenModels
+from tflint_perf.analysis.execution.guard_conditions import GuardConditions
 from tflint_perf.analysis.execution.short_loops import (
     counts_steps_of_critic,
     is_part_of_one_iteration,
@@ -157,14 +158,11 @@ class Loops:
         return found
 
     def _asks_person(self, loop: Loop) -> bool:
-        """Whether each iteration of `loop` waits for a person: `input("Next?")`, but not where a flag has it wait: `if
-        debug:`."""
-        for call in loop.calls:
-            if is_name(call.func, "input"):
-                tests = conditions(self._walk, call, loop.node, exits=False)
-                if not any(isinstance(test, cst.Name | cst.Attribute) for test in tests):
-                    return True
-        return False
+        """Whether each iteration of `loop` waits for a person: `input("Next?")`, under no condition."""
+        return any(
+            is_name(call.func, "input") and not any(conditions(self._walk, call, loop.node, exits=False))
+            for call in loop.calls
+        )
 
     def _shows_person(self, loop: Loop) -> bool:
         """Whether `loop` does no more than show results to a person, one by one, who takes longer to look at each than any step:
@@ -464,6 +462,7 @@ class Epochs:
         self._compiled = compiled
         self._actions = actions
         self._loops = loops
+        self._conditions = GuardConditions(infer, calls)
         self._has_loop: dict[Function, bool] = {}
         self._learns: dict[Function, bool] = {}
         # By whether acting in an environment counts.
@@ -591,10 +590,14 @@ class Epochs:
         child: cst.CSTNode = part.node if isinstance(part, Loop) else part
         current = parents.get(child)
         while current is not None and not isinstance(current, cst.For | cst.While | cst.FunctionDef):
-            if isinstance(current, cst.If) and child is current.body and _counts(self._infer, current.test):
+            if isinstance(current, cst.If) and child is current.body and self._counts(current.test):
                 return True
             child, current = current, parents.get(current)
         return False
+
+    def _counts(self, test: cst.BaseExpression) -> bool:
+        guard = self._conditions.guard(test, holds=True)
+        return guard is not None and guard.counts
 
     def _is_work(self, part: Inside, *, acting: bool = True) -> bool:
         """Whether what `part` runs may train too, or acts in an environment: then it is no mere part of a step."""
@@ -668,35 +671,6 @@ class Epochs:
 
 def _calls_in(loop: Loop) -> list[cst.Call]:
     return [*loop.calls, *(call for inner in loop.inner for call in _calls_in(inner))]
-
-
-def _counts(infer: Inference, test: cst.BaseExpression) -> bool:
-    """Whether the condition `test` asks a counter: `step % n == 0`; `% 1` asks nothing."""
-    match test:
-        case cst.BooleanOperation(operator=cst.And()):
-            return _counts(infer, test.left) or _counts(infer, test.right)
-        case cst.BooleanOperation(operator=cst.Or()):
-            return _counts(infer, test.left) and _counts(infer, test.right)
-        case cst.UnaryOperation(operator=cst.Not(), expression=cst.BinaryOperation() as left):
-            return _is_modulo(infer, left)
-        case cst.Comparison(
-            left=left, comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=right)]
-        ):
-            return _is_modulo(infer, left) or _is_modulo(infer, right)
-        case cst.Call(args=[cst.Arg(value=left), cst.Arg(value=right)]):
-            name = infer.names.qualified(test.func)
-            if has(name, "conjunction"):
-                return _counts(infer, left) or _counts(infer, right)
-            return has(name, "equals") and (_is_modulo(infer, left) or _is_modulo(infer, right))
-    return False
-
-
-def _is_modulo(infer: Inference, node: cst.BaseExpression) -> bool:
-    return (
-        isinstance(node, cst.BinaryOperation)
-        and isinstance(node.operator, cst.Modulo)
-        and infer.integers.only(node.right) not in (0, 1)
-    )
 
 
 # What one iteration of a step loop does: a gradient step, an inference call, or taking a batch.

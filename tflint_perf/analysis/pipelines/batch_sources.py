@@ -115,8 +115,10 @@ class BatchSources:
         if callee_name(call) in methods("ImageDataGenerator", "flows"):
             return "augmented" if not path and is_flow(self._infer, call) else None
         callee = self._infer.value(call.func)
-        if callee.outside:
-            return self._infer.outside.gives_batches(callee.outside, path)
+        if callee.outside or callee.either:
+            gives = self._infer.outside.gives_batches
+            ways = [gives(each.outside, path) if each.outside else None for each in callee.alternatives]
+            return ways[0] if None not in ways else None
         if isinstance(call.func, cst.Attribute) and not self._calls.targets(call):
             gives = self._infer.outside.gives_batches
             return self._by_objects(call.func, lambda member: gives(member, path))

@@ -10,7 +10,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, last_names, library, methods
 from tflint_perf.analysis.conventions import names_a_model
-from tflint_perf.analysis.python.syntax import argument, keyword_argument, last_name, target_names
+from tflint_perf.analysis.python.syntax import argument, is_name, keyword_argument, last_name, target_names
 from tflint_perf.analysis.values.frameworks import imports_another
 from tflint_perf.analysis.values.values import NOWHERE, UNKNOWN, Value, stream_from
 
@@ -92,11 +92,19 @@ class ByUse:
                     found.setdefault(last_name(node.value), []).append(node.value)
         for name, calls in self._walk.calls.items():
             for call in calls:
-                if keyword_argument(call, "training"):
+                if keyword_argument(call, "training") and not self._gives_model(call):
                     found.setdefault(name, []).append(call.func)
         for use in (*self._compiled_with_loss(), *self._given_to_keras(), *self._called_on_inputs()):
             found.setdefault(last_name(use), []).append(use)
         return found
+
+    def _gives_model(self, call: cst.Call) -> bool:
+        """Whether a name that `call` gives is asked to train: `net = new_net(units=64, training=True)`, `net.fit(…)`."""
+        match self._walk.parents.get(call):
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+                asked = (node for word in ("fit", "compile") for node in self._walk.attributes.get(word, ()))
+                return any(is_name(node.value, name) for node in asked)
+        return False
 
     def _compiled_with_loss(self) -> Iterator[cst.BaseExpression]:
         """What is compiled as only models of Keras are: `net.compile(optimizer="adam", loss="mse")`."""
