@@ -8,7 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.scopes import Function, Loop
-from tflint_perf.analysis.python.syntax import callee_name, descendants, names_read
+from tflint_perf.analysis.python.syntax import callee_name, descendants, names_read, same_code
 from tflint_perf.analysis.rewriting.tracing import Tracing
 from tflint_perf.analysis.training.parts_of_steps import PartsOfSteps
 from tflint_perf.analysis.training.single_passes import Passes, SinglePasses
@@ -139,8 +139,9 @@ def gets_longer(loops: Loops, call: cst.Call) -> bool:
             again = {name.value for name in names_read(node.value)}
             if read & written & again:
                 return True
-        if isinstance(node, cst.Call) and callee_name(node) == "append":
-            if isinstance(node.func, cst.Attribute) and read & {n.value for n in names_read(node.func.value)}:
+        if isinstance(node, cst.Call) and callee_name(node) == "append" and isinstance(node.func, cst.Attribute):
+            added_to = node.func.value
+            if any(same_code(part, added_to) for arg in call.args for part in descendants(arg.value)):
                 return True
     return False
 

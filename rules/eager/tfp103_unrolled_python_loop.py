@@ -9,10 +9,14 @@ import libcst as cst
 
 from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.model import Loop, Model
+from tflint_perf.analysis.python.syntax import descendants, mentions
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .staging import Staging
+
+# So many iterations take a second or so to trace.
+_LONG = 100
 
 
 class UnrolledPythonLoop(Rule):
@@ -31,7 +35,8 @@ class UnrolledPythonLoop(Rule):
     with one copy of the body.
 
     What matters is the number of iterations and how often the function is traced. Once traced, an unrolled loop runs
-    as fast as a graph loop or faster, so a short loop in a program that runs for hours loses nothing.
+    as fast as a graph loop or faster, so a short loop in a program that runs for hours loses nothing: the severity is
+    `info`, unless the loop is known to run 100 times or more.
 
     ## Example
 
@@ -56,7 +61,7 @@ class UnrolledPythonLoop(Rule):
     ## What is left alone
 
     Loops over `tf.range`, a tensor or a dataset, `range` of a tensor, which AutoGraph converts anyway, and loops
-    over layers, variables, gradients or losses. Models that the program calls in eager mode and never fits, and
+    over layers, variables, gradients or losses, and those whose counter goes into names or keys. Models that the program calls in eager mode and never fits, and
     functions that show a progress bar or call `predict`, which no compiled code can. The fix is
     refused where the counter is needed as a Python number,
     where a list grows, where a tensor changes its shape from one iteration to the next, and where AutoGraph does not
@@ -91,6 +96,7 @@ class UnrolledPythonLoop(Rule):
                     loop.node,
                     f"a Python loop in compiled code is traced once for each iteration; {_remedy(model, loop)}",
                     partial(_stage, loop=loop),
+                    minor=not _is_long(model, loop),
                 )
 
 
@@ -101,7 +107,34 @@ def _is_unrolled(model: Model, loop: Loop) -> bool:
         and model.op_loops.builds_ops(loop)
         and not model.op_loops.takes_parts(loop)
         and not _is_of_eager_model(model, loop)
+        and not _names_by_counter(model, loop)
     )
+
+
+def _names_by_counter(model: Model, loop: Loop) -> bool:
+    """Whether the counter of `loop` goes into text, such as the keys of a dict: no loop of the graph can do that."""
+    counter = model.iterations.counter(loop)
+    return counter is not None and any(
+        mentions(text, {counter.value}) for text in descendants(loop.node) if _is_text(text)
+    )
+
+
+def _is_text(node: cst.CSTNode) -> bool:
+    """Whether `node` makes a text of values: `f"{x}"`, `"%d" % x`, `"{}".format(x)`, `str(x)`."""
+    match node:
+        case cst.FormattedString() | cst.BinaryOperation(left=cst.SimpleString(), operator=cst.Modulo()):
+            return True
+        case cst.Call(func=cst.Attribute(value=cst.SimpleString(), attr=cst.Name(value="format"))):
+            return True
+        case cst.Call(func=cst.Name(value="str")):
+            return True
+    return False
+
+
+def _is_long(model: Model, loop: Loop) -> bool:
+    """Whether `loop` is known to run so often that tracing takes long: a loop of the graph makes each step slower."""
+    most = model.iterations.at_most(loop)
+    return most is not None and most >= _LONG
 
 
 def _is_of_eager_model(model: Model, loop: Loop) -> bool:
@@ -109,6 +142,8 @@ def _is_of_eager_model(model: Model, loop: Loop) -> bool:
     function = loop.function
     if function is None or (model.compiled.is_traced(function) and function.decorators):
         return False
+    if any(map(model.is_compiled, model.calls_named("numpy"))):
+        return True  # which fails in a graph
     sites = model.calls.sites(function)
     if not sites or model.calls.callers_outside(function) or not all(map(model.is_eager, sites)):
         return False

@@ -49,7 +49,9 @@ class BesideGradients:
         for any of which that may be so."""
         block = self._infer.place(node).block
         while True:
-            if any(self._is_training(statement) for statement in block.statements):
+            if any(map(self._trains_in_loop, block.statements)):
+                return False  # once for all gradient steps of that loop
+            if any(map(self._is_training, block.statements)):
                 return True
             if not isinstance(block.owner, cst.With) or block.parent is None:
                 break
@@ -59,16 +61,22 @@ class BesideGradients:
             return False
         return [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
 
+    def _trains_in_loop(self, statement: cst.CSTNode) -> bool:
+        """Whether `statement` is a loop that makes a gradient step in each iteration, as a pass over a memory does."""
+        return isinstance(statement, cst.For | cst.While) and self._makes_steps(statement.body)
+
     def _is_training(self, statement: cst.CSTNode) -> bool:
         """Whether `statement` makes a gradient step, or calls what makes one; of an `if`, each of its branches."""
         if isinstance(statement, cst.If):
             return all(any(map(self._is_training, lines)) for lines in _branches(statement))
-        if isinstance(statement, _DECIDING):
-            return False
+        return not isinstance(statement, _DECIDING) and self._makes_steps(statement)
+
+    def _makes_steps(self, node: cst.CSTNode) -> bool:
+        """Whether `node` makes a gradient step, or calls what makes one."""
         return any(
             trains_by(self._infer, part) in ("update", "batch")
             or any(leads_to(target, self._training, self._trains) for target in self._calls.targets(part))
-            for part in descendants(statement)
+            for part in descendants(node)
             if isinstance(part, cst.Call)
         )
 

@@ -161,6 +161,10 @@ class Batches:
         size = keyword_argument(call, "batch_size")
         if size is None:
             return False
+        if self._is_one(size) and self.size(given) == "batch":
+            return True  # sample by sample
+        if self._may_be_whole(given):
+            return True
         cuts = [node for node in self._parts(given) if isinstance(node, cst.Subscript)]
         cuts = [node for node in cuts if isinstance(node.slice[0].slice, cst.Slice)]
         names = {name.value for name in names_read(size)}
@@ -171,6 +175,13 @@ class Batches:
             for name in names_read(cut.slice[0])
             for source in self._sources(name)
         )
+
+    def _may_be_whole(self, given: cst.BaseExpression) -> bool:
+        """Whether `given` is a parameter for which one caller gives a batch, and another nobody knows how much."""
+        found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
+        parameters = [b for b in found[1] if b.kind == "param"] if found is not None else []
+        sizes = {self.size(value) for parameter in parameters for value in self._sizes.given(parameter)}
+        return len(sizes) > 1 and "unknown" in sizes
 
     def _parts(self, given: cst.BaseExpression, depth: int = 0) -> list[cst.BaseExpression]:
         """What a call is given, through names, as one of several inputs, or by one of two choices."""

@@ -132,6 +132,8 @@ class GuardConditions:
                 return Guard(test)  # `if step == 0:` runs once
             if self._is_of_loop(test.left) != self._is_of_loop(right):
                 return Guard(test)  # and so does `if step + 1 == last:`
+        if isinstance(operator, cst.NotIn if holds else cst.In) and isinstance(test.left, cst.SimpleString):
+            return Guard(test)  # `if "test" not in self.seen:` runs once
         if (
             isinstance(operator, cst.GreaterThan | cst.LessThan | cst.GreaterThanEqual | cst.LessThanEqual)
             and holds

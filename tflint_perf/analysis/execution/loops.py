@@ -158,11 +158,14 @@ class Loops:
         return found
 
     def _asks_person(self, loop: Loop) -> bool:
-        """Whether each iteration of `loop` waits for a person: `input("Next?")`, under no condition."""
-        return any(
-            is_name(call.func, "input") and not any(conditions(self._walk, call, loop.node, exits=False))
-            for call in loop.calls
-        )
+        """Whether each iteration of `loop` waits for a person: `input("Next?")`, but not where a flag has it wait: `if
+        debug:`."""
+        for call in loop.calls:
+            if is_name(call.func, "input"):
+                tests = conditions(self._walk, call, loop.node, exits=False)
+                if not any(isinstance(test, cst.Name | cst.Attribute) for test in tests):
+                    return True
+        return False
 
     def _shows_person(self, loop: Loop) -> bool:
         """Whether `loop` does no more than show results to a person, one by one, who takes longer to look at each than any step:

@@ -69,6 +69,8 @@ class Usual:
         self, left: cst.BaseExpression, operator: cst.BaseCompOp, right: cst.BaseExpression
     ) -> bool:
         match operator:
+            case cst.Is() if is_name(right, "None") and self._is_taken_each_time(left):
+                return False  # few of the gradients are missing
             case cst.Is() | cst.IsNot() if is_name(right, "None"):
                 return not self._is_told_each_time(left)
             case cst.Is() | cst.IsNot():
@@ -86,6 +88,11 @@ class Usual:
                 sides = [side for side in (left, right) if not _is_literal(side)]
                 return len(sides) == 1 and (self._is_setting(sides[0]) or _is_rank(sides[0]))
         return False
+
+    def _is_taken_each_time(self, node: cst.BaseExpression) -> bool:
+        """Whether `node` is what a loop goes through: `for gradient in gradients`."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        return found is not None and any(binding.kind == "for" for binding in found[1])
 
     def _is_told_each_time(self, node: cst.BaseExpression) -> bool:
         """Whether a call in the same loop gives `node`, which a condition asks for: `score = play()`, `if score is not

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, last_names
+from tflint_perf.analysis.apis.facts import fact, has, last_names
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steps import GradientStep, GradientSteps
 from tflint_perf.analysis.python.names import canonical
@@ -31,6 +31,7 @@ _BUILTINS = frozenset((*dir(builtins), "__file__"))
 # Modules whose functions run no op of TensorFlow.
 _PLAIN_MODULES = sys.stdlib_module_names | {"numpy", "matplotlib", "pandas", "seaborn", "dotenv", "absl"}
 _IMPORTS_TENSORFLOW = re.compile(rb"(?m)^[ \t]*(?:from|import)\b[^#\n]*\b(?:tensorflow|keras)\b")
+_AT_IMPORT = re.compile(rb"(?m)^\w[^#\n=]*=\s*(?:tf|tensorflow)\.([\w.]+)\(")
 _TRAINS = re.compile(rb"\bapply_gradients\(|\bGradientTape\(|\btrain_on_batch\(")
 # Other libraries have methods of these names, too.
 _MAY_TRAIN = re.compile(rb"\.minimize\(|\.fit(?:_generator)?\(")
@@ -308,16 +309,33 @@ class Programs:
     def imports_from(self, first: cst.Import | cst.ImportFrom) -> list[cst.CSTNode]:
         """The imports at the top of the module from `first` on, before whose end no op can have run.
 
-        None of them where `first` is not at the top of the module, or shares its line with other code.
+        None of them where `first` is not at the top of the module, or shares its line with other code, or runs an op itself.
         """
         found: list[cst.CSTNode] = []
         for line in self._walk.module.body:
+            if self.runs_ops(line):
+                break
             if self._is_import(line):
                 if found or any(node is first for node in descendants(line)):
                     found.append(line)
             elif found and not self._is_harmless(line):
                 break
         return found
+
+    def runs_ops(self, line: cst.CSTNode) -> bool:
+        """Whether `line` imports a module of the project which makes tensors or variables as it is imported, or one that imports
+        such a one: `TOLERANCE = tf.constant(0.01)`."""
+        names = (
+            name
+            for node in descendants(line)
+            if isinstance(node, cst.Import | cst.ImportFrom)
+            for name in imported_names(node)
+        )
+        return any(
+            fact(canonical(f"tensorflow.{called.decode()}"), "gives") in ("tensor", "variable")
+            for text in self._infer.outside.module_texts(*names)
+            for called in _AT_IMPORT.findall(text)
+        )
 
     def _is_import(self, line: cst.CSTNode) -> bool:
         """Whether a line imports, with a `try` or `if` around it or not, and does nothing with TensorFlow."""
