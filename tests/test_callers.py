@@ -411,6 +411,22 @@ def test_a_program_whose_training_is_in_other_files_is_found(project: Path, prog
     assert [(f.code, f.start.row) for f in found] == [("TFP404", row)]
 
 
+CONSTANTS = "import tensorflow as tf\nTOLERANCE = tf.constant(0.01)\nKIND = tf.float32\n"
+
+
+@pytest.mark.parametrize(
+    ("physics", "above"), [(CONSTANTS, "import physics"), ("KIND = 'tf.constant(1)'\n", "x = 1")]
+)
+def test_growth_is_set_before_an_import_that_makes_tensors(project: Path, physics: str, above: str) -> None:
+    source = "import tensorflow as tf\nimport numpy as np\nimport physics\nimport agents\nx = 1\nagents.Agent().learn(x)\n"
+    paths = write(project, agents=AGENT, physics=physics, train=source)
+    settings = Settings(root=Path(), rules=MEMORY, fixable=MEMORY, fix="diff", unsafe_fixes=True)
+    (diff,) = [result.diff for result in lint_files(paths, settings, 1) if result.diff]
+    added, _, rest = diff.partition("set_memory_growth")
+    assert f"{above}\n" not in added.replace("+", "")
+    assert f" {above}\n" in rest
+
+
 GRAPH_MODEL = """
     import tensorflow.compat.v1 as tf
     class Model:

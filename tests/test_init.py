@@ -17,7 +17,8 @@ from tests.rights import as_nobody
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.reading import toml_of
 from tflint_perf.config.schema import config_schema
-from tflint_perf.init.versions import Named, named_versions
+from tflint_perf.init.versions import named_versions
+from tflint_perf.project.dependencies import Named
 
 pytestmark = pytest.mark.slow
 

@@ -139,7 +139,11 @@ def gets_longer(loops: Loops, call: cst.Call) -> bool:
             again = {name.value for name in names_read(node.value)}
             if read & written & again:
                 return True
-        if isinstance(node, cst.Call) and callee_name(node) == "append" and isinstance(node.func, cst.Attribute):
+        if (
+            isinstance(node, cst.Call)
+            and callee_name(node) == "append"
+            and isinstance(node.func, cst.Attribute)
+        ):
             added_to = node.func.value
             if any(same_code(part, added_to) for arg in call.args for part in descendants(arg.value)):
                 return True

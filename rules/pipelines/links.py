@@ -13,6 +13,7 @@ from tflint_perf.edit.arguments import WIDTH
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.lines import line_end, line_start
 from tflint_perf.finding import Edit
+from tflint_perf.rule import Refusal
 
 # What may stand between two links of a chain.
 _GAP = re.compile(r"(?:\s|\\\r?\n|#[^\r\n]*)*")
@@ -53,6 +54,13 @@ def _statement_of_its_own(edit: Editor, call: cst.Call, link: str) -> Edit | Non
 def _beside(rest: str) -> bool:
     """Whether more than a comment stands behind a statement on its line."""
     return bool(rest.strip()) and not rest.strip().startswith("#")
+
+
+def has_no_autotune(edit: Editor, node: cst.CSTNode) -> Refusal | None:
+    """Why `tf.data.AUTOTUNE` can't be written: the project asks for a TensorFlow that has none."""
+    if edit.model.infer.outside.needs_older(1, 13):
+        return Refusal("the project asks for a TensorFlow before 1.13, which has no `AUTOTUNE`", node)
+    return None
 
 
 def autotune(edit: Editor, node: cst.CSTNode) -> tuple[str, list[Edit]]:

@@ -125,9 +125,6 @@ class PlainNumpy:
     def generators(self, node: cst.BaseExpression) -> list[Function]:
         """The functions that may be called for a generator that is given to `from_generator`: of an object of unknown
         class, all of that name."""
-        bound = self._partial(node)
-        if bound is not None and bound.args:
-            node = bound.args[0].value
         function = self.called(node)
         if function is None and isinstance(node, cst.Attribute) and not self._infer.value(node).known:
             return self._calls.methods_named(node.attr.value)

@@ -17,7 +17,7 @@ from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import judged
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .links import append, autotune
+from .links import append, autotune, has_no_autotune
 
 
 class MissingPrefetch(Rule):
@@ -113,6 +113,8 @@ def _end(way: Pipeline) -> cst.Call | None:
 def _prefetch(edit: Editor, consumption: Consumption, end: cst.Call | None) -> Repair | Refusal:
     """Prefetch where the dataset is built, at the `end` of the only way to do that, else where it is consumed."""
     model, node = edit.model, consumption.node
+    if (missing := has_no_autotune(edit, node)) is not None:
+        return missing
     if end is not None and _has_one_use(model, end):
         changed: cst.BaseExpression = end
         autotuned, imports = autotune(edit, end)

@@ -14,9 +14,9 @@ from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.edit import Editor
 from tflint_perf.edit.arguments import add_argument
 from tflint_perf.edit.judged import judged
-from tflint_perf.rule import Claim, Repair, Report, Rule
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .links import autotune
+from .links import autotune, has_no_autotune
 from .python_stages import PythonStages
 
 _WHY = {
@@ -116,7 +116,9 @@ def _only_computes(model: Model, call: cst.Call, given: cst.BaseExpression) -> b
     )
 
 
-def _parallelize(edit: Editor, call: cst.Call, given: cst.BaseExpression, nature: Nature) -> Repair:
+def _parallelize(edit: Editor, call: cst.Call, given: cst.BaseExpression, nature: Nature) -> Repair | Refusal:
+    if (missing := has_no_autotune(edit, call)) is not None:
+        return missing
     autotuned, imports = autotune(edit, call)
     added = f"num_parallel_calls={autotuned}"
     return judged(

@@ -16,9 +16,9 @@ from tflint_perf.analysis.values.values import Stage
 from tflint_perf.edit import Editor
 from tflint_perf.edit.arguments import add_argument
 from tflint_perf.edit.judged import judged
-from tflint_perf.rule import Claim, Repair, Report, Rule
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .links import autotune
+from .links import autotune, has_no_autotune
 
 
 class SequentialRead(Rule):
@@ -187,7 +187,11 @@ def _shuffles(model: Model, given: cst.BaseExpression) -> bool:
     )
 
 
-def _add(edit: Editor, call: cst.Call, keyword: str, given: cst.BaseExpression | None = None) -> Repair:
+def _add(
+    edit: Editor, call: cst.Call, keyword: str, given: cst.BaseExpression | None = None
+) -> Repair | Refusal:
+    if (missing := has_no_autotune(edit, call)) is not None:
+        return missing
     autotuned, imports = autotune(edit, call)
     added = f"{keyword}={autotuned}"
     return judged(
@@ -195,7 +199,9 @@ def _add(edit: Editor, call: cst.Call, keyword: str, given: cst.BaseExpression |
     )
 
 
-def _interleave(edit: Editor, call: cst.Call) -> Repair:
+def _interleave(edit: Editor, call: cst.Call) -> Repair | Refusal:
+    if (missing := has_no_autotune(edit, call)) is not None:
+        return missing
     autotuned, imports = autotune(edit, call)
     assert isinstance(call.func, cst.Attribute)
     edits = [edit.replace(call.func.attr, "interleave")]

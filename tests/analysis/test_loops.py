@@ -75,6 +75,16 @@ KINDS = {
         "import matplotlib.pyplot as plt\nfor x, y in batches:\n  model.train_on_batch(x, y)\n  plt.show()",
         ["step"],
     ),
+    "a step of a GAN, and its first classifier now and then": (
+        "for step in range(n):\n  for _ in range(args.n_dis):\n    train_step(x)\n  train_step(z)\n"
+        "  if step == 1 or step % 100 == 0:\n    for x in dataset:\n      train_step(x)\n",
+        ["step", "none", "step"],
+    ),
+    "a step with a round of others by a name that counts": (
+        "for step in range(n):\n  train_step(z)\n  due = step % 100 == 0\n"
+        "  if due:\n    for x in dataset:\n      train_step(x)\n",
+        ["step", "step"],
+    ),
     "one that waits for a person": ("while True:\n  model(parse(input()))", ["none"]),
     "one that waits for a person by choice": (
         "while True:\n  if choice == 1: x = input()\n  model(parse(x))",

@@ -25,6 +25,25 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "what names the parts of an example by the counter": """
+        def parse(serialized):
+            spec = {}
+            for i in range(config.num_steps):
+                name = "{}_{}".format("words", i)
+                spec[name] = tf.io.FixedLenFeature([1], tf.float32, default_value=tf.constant([0.0]))
+            return tf.io.parse_single_example(serialized, spec)
+        examples = tf.data.TFRecordDataset(files).map(parse)
+        """,
+    "a layer of a model that asks tensors for their values, and so runs eagerly": """
+        class Proposals(tf.keras.layers.Layer):
+            def call(self, x):
+                for i in range(self.steps):
+                    x = tf.sin(x) + x
+                return x
+        class Net(tf.keras.Model):
+            def call(self, x):
+                return tf.reduce_mean(x).numpy()
+        """,
     "sampling that asks a model for numbers, and so is never compiled": """
         class Diffusion(tf.keras.Model):
             def sample(self, x):
@@ -312,6 +331,16 @@ SILENT = {
 }
 
 FLAGGED = {
+    "steps in time that are counted from the last": """
+        @tf.function
+        def advantages(rewards):
+            rewards = tf.convert_to_tensor(rewards)
+            total, kept = 0.0, []
+            for t in reversed(range(len(rewards))):  # <-
+                total = rewards[t] + 0.9 * total
+                kept.insert(0, total)
+            return tf.stack(kept)
+        """,
     "a model that its program calls, and fits": """
         class Net(tf.keras.Model):
             def __init__(self, steps):
@@ -618,3 +647,11 @@ def test_a_list_that_grows_in_a_loop_over_its_own_length_has_no_length_in_sight(
             return x
     """
     assert len(flagged(CODE, module(source))) == 1
+
+
+@pytest.mark.parametrize(("number", "minor"), [("300", False), ("50", True), ("count", True)])
+def test_only_a_loop_that_is_known_to_be_long_is_a_warning(number: str, minor: bool) -> None:
+    source = f"@tf.function\ndef run(x):\n    for _ in range({number}):\n        x = tf.matmul(x, w)\n    return x\n"
+    source = source.replace("range(count)", "range(config.steps)")
+    (finding,) = findings(CODE, module(source))
+    assert finding.minor is minor

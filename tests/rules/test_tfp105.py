@@ -28,6 +28,38 @@ _GIVEN = """
 """
 
 SILENT = {
+    "where a function says that it is time": """
+        def is_due(step, size, every):
+            if not every:
+                return False
+            return any((at + 1) % every == 0 for at in range(step, step + size))
+        for step, x in enumerate(tf.data.Dataset.from_tensor_slices(images).batch(32)):
+            if is_due(step, 32, 1000):
+                show(model.predict(x.numpy()[:1]))
+        """,
+    "where a name says that it is time": """
+        for step, x in enumerate(tf.data.Dataset.from_tensor_slices(images).batch(32)):
+            due = step % 100 == 0
+            if due:
+                show(model.predict(x.numpy()[:1]))
+        """,
+    "once, by what was seen": """
+        for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
+            if "first" not in seen:
+                seen["first"] = model.predict(x.numpy()[:1])
+        """,
+    "a batch that the call itself goes through sample by sample": """
+        for gain in gains:
+            inp_batch, lengths = observation_batch(files)
+            model.predict(inp_batch, batch_size=1)
+        """,
+    "a helper that is given one sample here, and there many": """
+        def score(x, size=None):
+            return model.predict(x, verbose=0, batch_size=size)
+        for x in samples:
+            x = np.expand_dims(x, axis=0)
+            print(score(x, 256) - score(mutate(x), 256))
+        """,
     "a benchmark of `predict` itself": """
         from time import perf_counter
         times = []

@@ -72,22 +72,15 @@ SILENT = {
                 train_step(x, y)
             test_files(glob.glob("test/*.npy"))
         """,
-    "where a function says that it is time": """
-        def is_due(step, size, every):
-            if not every:
-                return False
-            return any((at + 1) % every == 0 for at in range(step, step + size))
-        for step, (x, y) in enumerate(dataset):
-            loss = train_step(x, y)
-            if is_due(step, 32, 1000):
-                print(loss.numpy())
-        """,
-    "where a name says that it is time": """
-        for step, (x, y) in enumerate(dataset):
-            loss = train_step(x, y)
-            due = step % 100 == 0
-            if due:
-                print(loss.numpy())
+    "what is printed where it is missing": """
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x) - y)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            for gradient, variable in zip(gradients, model.trainable_variables):
+                if gradient is None:
+                    print(variable.name, gradient)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
         """,
     "on the host's own device": """
         device = "/cpu:0"

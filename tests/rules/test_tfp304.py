@@ -353,6 +353,22 @@ def test_it_flags(statement: str, message: str) -> None:
     assert finding.message.startswith(message)
 
 
+def test_what_both_branches_read_is_read_on_each_step() -> None:
+    source = """
+        def load(path, color):
+            if color == "rgb":
+                image = cv2.imread(path)
+            else:
+                image = cv2.imread(path, 0)
+            return image
+        for step, x in enumerate(dataset):
+            train_step(x, load(paths[step], colors[step]))
+        """
+    assert flagged("TFP304", _HEAD + dedent(source)) == [_ROWS + 4, _ROWS + 6]
+    one_alone = source.replace("cv2.imread(path, 0)", "np.zeros((8, 8))")
+    assert flagged("TFP304", _HEAD + dedent(one_alone)) == []
+
+
 @pytest.mark.parametrize(("source", "rows"), PLACES.values(), ids=PLACES)
 def test_it_flags_in(source: str, rows: list[int]) -> None:
     assert flagged("TFP304", _HEAD + dedent(source)) == [_ROWS + row for row in rows]

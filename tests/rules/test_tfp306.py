@@ -26,6 +26,21 @@ def train_step(x):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "behind all passes over what was played, now and then": """
+        class Agent:
+            def update(self):
+                for epoch in range(10):
+                    for x in self.memory.batches():
+                        train_step(x)
+                target.set_weights(model.get_weights())
+        agent = Agent()
+        steps = 0
+        while not done:
+            state, reward, done, _ = env.step(agent.act(state))
+            steps += 1
+            if steps % 1024 == 0:
+                agent.update()
+        """,
     "what a schedule decides": """
         for step, x in enumerate(dataset):
             train_step(x)

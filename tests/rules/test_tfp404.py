@@ -108,6 +108,8 @@ def test_what_is_no_program_or_settles_the_memory_is_left_alone(source: str) -> 
 
 
 FLAGGED = {
+    "a model that unknown code makes for training": ("import importlib\nimport tensorflow as tf\nx = y = tf.ones((9, 1))\nnets = importlib.import_module(input())\n"
+        "model = nets.new_model(units=8, training=True)\nmodel.compile(optimizer='sgd', loss='mse')\nmodel.fit(x, y, epochs=3)\n", [2]),
     "Keras, by what says that it runs on TensorFlow": ("import keras\n"
         "model = keras.Sequential([keras.layers.Dense(1)])  # on tensorflow\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n", [1]),
     "Keras on TensorFlow": ("import os\nos.environ['KERAS_BACKEND'] = 'tensorflow'\nimport keras\nx = y = keras.ops.ones((9, 1))\n"

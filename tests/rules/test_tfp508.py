@@ -144,6 +144,11 @@ SILENT = {
     ),
 }
 FLAGGED = {
+    "a variable's value": mapped("""
+        def f(x):
+            state = tf.Variable(0.0)
+            return x / (1.0 + state.read_value())
+        """),
     "NumPy": mapped("def f(x):\n    return (x - np.mean(x)) / np.std(x)"),
     "arithmetic alone": mapped("def f(x):\n    return (x / 255.0).astype(np.float32)"),
     "a random flip": mapped(

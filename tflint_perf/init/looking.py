@@ -10,8 +10,9 @@ from pathlib import Path
 
 from tflint_perf.config.files import find_files
 from tflint_perf.config.settings import Settings
-from tflint_perf.init.versions import Named, named_versions
+from tflint_perf.init.versions import named_versions
 from tflint_perf.problems import ConfigError
+from tflint_perf.project.dependencies import Named
 from tflint_perf.project.roots import is_root
 from tflint_perf.records import dataclass
 

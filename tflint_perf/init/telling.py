@@ -10,9 +10,9 @@ from textwrap import indent
 from tflint_perf.config.reading import PYPROJECT
 from tflint_perf.finding import Finding
 from tflint_perf.init.looking import BASELINE, HOOKS, Files, Project
-from tflint_perf.init.versions import Named
 from tflint_perf.init.writing import MANY, TABLE, Target, about_programs
 from tflint_perf.lint.applicability import Applicability
+from tflint_perf.project.dependencies import Named
 from tflint_perf.records import dataclass
 from tflint_perf.report.style import Style
 from tflint_perf.report.summary import counted

@@ -266,6 +266,10 @@ class Linked:
         """The texts of the modules that imported names are in, and of what these import."""
         return tuple(self._files.texts.behind(self._file, dotted))
 
+    def needs_older(self, *release: int) -> bool:
+        """Whether the project says that it needs TensorFlow before that release."""
+        return self._files.texts.needs_older(release)
+
     def keras_runs_elsewhere(self) -> bool:
         """Whether the project says that it needs Keras and another framework that it runs on, and not TensorFlow."""
         return self._files.texts.keras_runs_elsewhere

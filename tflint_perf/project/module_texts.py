@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tflint_perf.lint.screen import names_framework
-from tflint_perf.project.dependencies import keras_runs_elsewhere
+from tflint_perf.project.dependencies import Named, Release, keras_runs_elsewhere, releases_named
 from tflint_perf.project.module_search import ModuleSearch
 from tflint_perf.project.surroundings import Surroundings
 from tflint_perf.text.code import code_of
@@ -24,6 +24,7 @@ class ModuleTexts:
         self._root = root
         self.search = ModuleSearch(root, around, lambda file: self._read(file)[0])
         self._around = around
+        self._named: dict[Path, tuple[tuple[Named, ...], frozenset[str]]] = {}
         self._elsewhere: dict[Path, tuple[bool, frozenset[str]]] = {}
         self._texts: dict[Path, tuple[bytes, tuple[str, ...]]] = {}
         self._imported: dict[Path, tuple[tuple[Path, ...], frozenset[str]]] = {}
@@ -59,6 +60,12 @@ class ModuleTexts:
         """Whether the project needs Keras on another framework than TensorFlow, by the files that say what it needs."""
         root, around = self._root, self._around
         return around.known(self._elsewhere, root, False, lambda: keras_runs_elsewhere(root, around))
+
+    def needs_older(self, release: Release) -> bool:
+        """Whether all that the project says of TensorFlow is that it needs a release before that one."""
+        root, around = self._root, self._around
+        named = around.known(self._named, root, (), lambda: releases_named(root, around))
+        return bool(named) and all(one.is_older_than(release) for one in named)
 
     def _imported_by(self, file: Path) -> tuple[Path, ...]:
         """The modules of the project that a file imports."""

@@ -109,6 +109,9 @@ class Outside(Protocol):
         """The texts of the modules that imported names are in, and of all files of the project that these import; none
         where they are in no file of the project."""
 
+    def needs_older(self, *release: int) -> bool:
+        """Whether the project says that it needs TensorFlow before that release: `needs_older(2, 9)`."""
+
     def keras_runs_elsewhere(self) -> bool:
         """Whether the project says that it needs Keras and another framework that it runs on, and not TensorFlow."""
 
@@ -209,6 +212,10 @@ class Nothing:
     def module_texts(self, *dotted: str) -> tuple[bytes, ...]:
         """None."""
         return ()
+
+    def needs_older(self, *release: int) -> bool:
+        """No."""
+        return False
 
     def keras_runs_elsewhere(self) -> bool:
         """No."""

@@ -1,0 +1,126 @@
+"""What projects say that they need: a Keras that runs on another framework, an old TensorFlow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tflint_perf.config.settings import Settings
+from tflint_perf.project.linting import lint_files
+
+FEATURES = """
+    # `model` is a keras.Model.
+    import numpy as np
+    {imports}
+
+    def extract(images, model):
+        found = []
+        for i in range(0, len(images), 256):
+            found.append(np.array(model(images[i:i + 256], training=False)))
+        return np.concatenate(found)
+"""
+EVALUATE = """
+    import keras
+    from features import extract
+
+    classifier = keras.Sequential([keras.layers.Dense(10)])
+    extract(keras.datasets.mnist.load_data()[0][0], classifier)
+"""
+
+
+def _found(folder: Path, imports: str = "") -> list[str]:
+    (folder / "features.py").write_text(dedent(FEATURES).format(imports=imports))
+    (folder / "evaluate.py").write_text(dedent(EVALUATE))
+    settings = Settings(root=folder, rules=frozenset({"TFP107"}))
+    paths = [folder / "features.py", folder / "evaluate.py"]
+    return [finding.code for result in lint_files(paths, settings, 1) for finding in result.findings]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "runs_elsewhere"),
+    [
+        ("pyproject.toml", '[project]\ndependencies = ["jax>=0.4.30", "keras>=3.0", "numpy"]', True),
+        ("requirements.txt", "keras==3.6.0\ntorch\n", True),
+        ("setup.py", 'setup(install_requires=["keras", "jax[cuda12]"])', True),
+        ("requirements.txt", "keras\njax\n# tensorflow is too large\n", True),
+        ("requirements.txt", "keras\njax\ntensorflow-cpu\n", False),
+        ("requirements.txt", "keras\nnumpy\n", False),
+        ("requirements.txt", "jax\nnumpy\n", False),
+        ("requirements.txt", "keras\njaxtyping\ntorchinfo\n", False),
+    ],
+)
+def test_what_a_project_needs_tells_what_its_keras_runs_on(
+    tmp_path: Path, file: str, text: str, runs_elsewhere: bool
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / file).write_text(text)
+    assert _found(tmp_path) == ([] if runs_elsewhere else ["TFP107"])
+
+
+def test_a_file_that_imports_tensorflow_runs_on_it_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["jax", "keras"]')
+    assert _found(tmp_path, "import tensorflow as tf") == ["TFP107"]
+
+
+POLICY = """
+    import tensorflow as tf
+    tf.keras.mixed_precision.experimental.set_policy("mixed_float16")
+"""
+PREDICT = """
+    import numpy as np
+    import tensorflow as tf
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    for step in range(10000):
+        state = observe(step)
+        act(model.predict(np.expand_dims(state, 0)))
+"""
+READ = """
+    import tensorflow as tf
+    dataset = tf.data.Dataset.list_files("*.tfrecord").interleave(tf.data.TFRecordDataset, cycle_length=4)
+    dataset = dataset.batch(32)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.fit(dataset, epochs=5)
+"""
+
+
+def _told(folder: Path, source: str, needs: str) -> list[tuple[str, str | None]]:
+    """The codes found in a script of a project with these requirements, and what is said of their fixes."""
+    (folder / "pyproject.toml").touch()
+    (folder / "requirements.txt").write_text(needs)
+    (folder / "train.py").write_text(dedent(source))
+    rules = frozenset({"TFP602", "TFP105", "TFP504"})
+    settings = Settings(root=folder, rules=rules, fixable=rules)
+    results = lint_files([folder / "train.py"], settings, 1)
+    return [(finding.code, finding.note) for result in results for finding in result.findings]
+
+
+@pytest.mark.parametrize(
+    ("needs", "found"),
+    [
+        ("tensorflow>=2.4,<2.5", []),
+        ("tensorflow-gpu==2.3.1", []),
+        ("tensorflow>=2.4", ["TFP602"]),
+        ("tensorflow==2.8\ntensorflow==2.16", ["TFP602"]),
+        ("numpy==1.8", ["TFP602"]),
+    ],
+)
+def test_what_a_project_does_not_run_yet_is_not_gone_there(
+    tmp_path: Path, needs: str, found: list[str]
+) -> None:
+    assert [code for code, _ in _told(tmp_path, POLICY, needs)] == found
+
+
+@pytest.mark.parametrize(("needs", "found"), [("tensorflow==1.15.2", []), ("tensorflow==2.1", ["TFP105"])])
+def test_keras_of_version_1_sets_up_no_pipeline(tmp_path: Path, needs: str, found: list[str]) -> None:
+    assert [code for code, _ in _told(tmp_path, PREDICT, needs)] == found
+
+
+def test_no_fix_writes_what_an_old_release_does_not_have(tmp_path: Path) -> None:
+    ((code, note),) = _told(tmp_path, READ, "tensorflow-gpu==1.8.0")
+    assert code == "TFP504"
+    assert note is not None
+    assert "before 1.13" in note
+    ((_, note),) = _told(tmp_path, READ, "tensorflow>=1.13")
+    assert note is None
