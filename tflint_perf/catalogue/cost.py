@@ -235,8 +235,9 @@ def _traces(evidence: Evidence) -> str:
     if traces > _EACH:
         return f"a new trace each step{_time_of_traces(evidence)}"
     # How many there are depends on how many different shapes there are.
-    steps, enough = evidence.record["steps"], value_of(evidence.record, "fast") or 0.0
-    said = f"{count(traces * steps)} traces in {steps:,} steps, where {count(enough * steps)} are enough"
+    steps = evidence.record["steps"]
+    enough = count((value_of(evidence.record, "fast") or 0.0) * steps)
+    said = f"{count(traces * steps)} traces in {steps:,} steps, where {enough} {'is' if enough == '1' else 'are'} enough"
     return f"{said}{_time_of_traces(evidence)}"
 
 

@@ -92,8 +92,8 @@ def _is_short(cost: Cost) -> bool:
 
 
 def are_said(entries: Iterable[Entry]) -> bool:
-    """Whether several findings say what an experiment measured."""
-    return sum(bool(costs_said(entry.finding.code, entry.finding.message)) for entry in entries) > 1
+    """Whether any finding says what an experiment measured."""
+    return any(costs_said(entry.finding.code, entry.finding.message) for entry in entries)
 
 
 def worst_first(entries: Iterable[Entry]) -> tuple[Entry, ...]:

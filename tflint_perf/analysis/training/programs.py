@@ -31,7 +31,7 @@ _BUILTINS = frozenset((*dir(builtins), "__file__"))
 # Modules whose functions run no op of TensorFlow.
 _PLAIN_MODULES = sys.stdlib_module_names | {"numpy", "matplotlib", "pandas", "seaborn", "dotenv", "absl"}
 _IMPORTS_TENSORFLOW = re.compile(rb"(?m)^[ \t]*(?:from|import)\b[^#\n]*\b(?:tensorflow|keras)\b")
-_AT_IMPORT = re.compile(rb"(?m)^\w[^#\n=]*=\s*(?:tf|tensorflow)\.([\w.]+)\(")
+_AT_IMPORT = re.compile(rb"(?m)^\w[^#\n=]*=\s*((?:tf|tensorflow)\.[\w.]+)\(")
 _TRAINS = re.compile(rb"\bapply_gradients\(|\bGradientTape\(|\btrain_on_batch\(")
 # Other libraries have methods of these names, too.
 _MAY_TRAIN = re.compile(rb"\.minimize\(|\.fit(?:_generator)?\(")
@@ -332,7 +332,7 @@ class Programs:
             for name in imported_names(node)
         )
         return any(
-            fact(canonical(f"tensorflow.{called.decode()}"), "gives") in ("tensor", "variable")
+            fact(canonical(called.decode()), "gives") in ("tensor", "variable")
             for text in self._infer.outside.module_texts(*names)
             for called in _AT_IMPORT.findall(text)
         )
