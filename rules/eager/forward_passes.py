@@ -136,17 +136,12 @@ def gets_longer(loops: Loops, call: cst.Call) -> bool:
     for node in descendants(loop.node):
         if isinstance(node, cst.Assign) and _joins(node.value):
             written = {name.value for target in node.targets for name in names_read(target.target)}
-            again = {name.value for name in names_read(node.value)}
-            if read & written & again:
+            if read & written & _whole_names(node.value):
                 return True
-        if (
-            isinstance(node, cst.Call)
-            and callee_name(node) == "append"
-            and isinstance(node.func, cst.Attribute)
-        ):
-            added_to = node.func.value
-            if any(same_code(part, added_to) for arg in call.args for part in descendants(arg.value)):
-                return True
+        match node:
+            case cst.Call(func=cst.Attribute(value=added_to, attr=cst.Name(value="append")), args=[_]):
+                if any(same_code(part, added_to) for arg in call.args for part in descendants(arg.value)):
+                    return True
     return False
 
 
@@ -154,3 +149,12 @@ def _joins(node: cst.BaseExpression) -> bool:
     """Whether `node` joins arrays: by itself, or one by one, `[np.concatenate([x, new]) for x in arrays]`."""
     made = node.elt if isinstance(node, cst.ListComp) else node
     return isinstance(made, cst.Call) and callee_name(made) in _JOINING
+
+
+def _whole_names(node: cst.CSTNode) -> set[str]:
+    """The names in an expression, but for those of which it takes a part: `np.append(frame, frames[1:])` gets no longer."""
+    if isinstance(node, cst.Subscript):
+        return set()
+    if isinstance(node, cst.Name):
+        return {node.value}
+    return {name for child in node.children for name in _whole_names(child)}

@@ -7,7 +7,7 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import methods
+from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.syntax import argument, descendants, has_stars, integer, keyword_argument
@@ -84,7 +84,7 @@ def _interleaves(model: Model) -> Iterator[Report]:
             continue
         if model.is_compiled(call) or _runs_python(model, given) or model.successors.is_only_looked_at(call):
             continue
-        if _reads_ahead(model, given):
+        if _reads_ahead(model, given) or _reads_nothing(model, given):
             continue
         yield Report(
             _place(call, given),
@@ -146,6 +146,15 @@ def _reads_ahead(model: Model, given: cst.BaseExpression) -> bool:
     opens = mapped_function(model.infer, given)
     ways = model.infer.returned(opens).pipelines if opens is not None else ()
     return bool(ways) and all(any(map(_has_threads, way)) for way in ways)
+
+
+def _reads_nothing(model: Model, given: cst.BaseExpression) -> bool:
+    """Whether `given` makes its datasets of what is in memory already."""
+    opens = mapped_function(model.infer, given)
+    ways = model.infer.returned(opens).pipelines if opens is not None else ()
+    return bool(ways) and all(
+        way[0].origin is None and has(model.qualified(way[0].call.func), "takes-arrays") for way in ways
+    )
 
 
 def _has_threads(stage: Stage) -> bool:

@@ -1104,3 +1104,15 @@ def test_where_an_input_gets_longer_it_is_told_how_to_compile(joined: str) -> No
     (found,) = findings("TFP107", PREAMBLE + dedent(source).lstrip())
     assert "gets longer with each call" in found.message
     assert "reduce_retracing=True" in found.message
+
+
+def test_a_window_that_moves_on_gets_no_longer() -> None:
+    source = """
+        frames = np.zeros((1, 8, 8, 4))
+        while not done:
+            state, reward, done, _ = env.step(act(frames))
+            best = model(np.float32(frames))
+            frames = np.append(state, frames[:, :, :, :3], axis=3)
+        """
+    (found,) = findings("TFP107", PREAMBLE + dedent(source).lstrip())
+    assert "gets longer" not in found.message
