@@ -44,7 +44,7 @@ def fix(row: int, title: str = "Do it", **more: Any) -> PlacedFix:
 
 ALIKE = tuple(fix(row) for row in (4, 9, 12))
 FIRST, SECOND, THIRD = ALIKE
-ELSE = fix(20, code="TFP406", name="gc-in-loop", title="Remove it")
+ELSE = fix(20, code="TFP406", name="gc-in-loop", message="needless", title="Remove it")
 
 
 @dataclass

@@ -131,10 +131,10 @@ def test_where_a_bold_fix_does_not_pay_the_other_is_tried(
 def test_a_group_of_fixes_is_applied_as_a_whole(proving: Proving) -> None:
     Path("train.py").write_text(COLLECTS_OFTEN)
     watcher = Watcher({COLLECTS: 3.0})
-    ran = proving(watcher, "--select=TFP406", "--apply")
+    ran = proving(watcher, "--ignore=TFP101,TFP506", "--apply")
     assert ran[0] == 0
     assert len(watcher.seen) == 2 + 2 * 5
-    assert "TFP406 gc-in-loop ×2  train.py:13, 19  3." in ran[1]
+    assert "TFP406 gc-in-loop ×2  train.py:13, 19  " in ran[1]
     assert "Written: train.py." in ran[1]
     assert COLLECTS not in Path("train.py").read_text()
 

@@ -67,3 +67,23 @@ def test_a_program_that_ends_cannot_be_run_longer() -> None:
     said = "\n".join(text(traced("end"), Style()))
     assert f"it slows all 100 steps of the program: {SAID}" in said
     assert "--steps" not in said
+
+
+@pytest.mark.parametrize("start", [9.0, 0.0], ids=["hidden", "nothing"])
+def test_what_a_start_hides_of_a_fix_is_said_where_another_is_kept_instead(start: float) -> None:
+    bold = replace(FIX, bold=True, title="Do it boldly")
+    before = trials()
+    baseline = Baseline(before[0], trial(apart=ROUNDING), tuple(before))
+    slow = trials(step=0.003 if start else 0.02, apart=SAME)
+    slow = [replace(run, ends=(run.ends[0], *(end + start for end in run.ends[1:]))) for run in slow]
+    outcomes = [
+        (bold, judge(baseline, before, slow)),
+        (FIX, judge(baseline, before, trials(step=0.005, apart=SAME))),
+    ]
+    proof = Proof(
+        before[0], tuple(Outcome((one,), judged) for one, judged in outcomes), (FIX,), outcomes[1][1]
+    )
+    document = document_of(proof, About(("train.py",), "CPU (made up)", {}, "2030-01-02", pairs=5))
+    left_out = "\n".join(text(document, Style())).partition("Left out")[2]
+    assert (f"Do it boldly: it slows 100 steps: {SAID}" in left_out) == bool(start)
+    assert (ADVICE in left_out) == bool(start)

@@ -35,7 +35,7 @@ class PlacedFix:
     row: int
     code: str
     bold: bool = False
-    cell: int | None = field(default=None, compare=False)
+    cell: int | None = None
     last_row: int = field(default=0, compare=False)
     name: str = field(default="", compare=False)
     message: str = field(default="", compare=False)

@@ -108,9 +108,9 @@ def figures(judged: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
             timed = times[name]
             way = said.format(steps=times["steps"])
             yield way, seconds(timed["before"]), seconds(timed["after"]), effect_of(timed)
-        if times.get("hidden"):
+        if hidden := _hidden(judged):
             later = times["later"]
-            way = f"a step, {times['hidden']['since']} to {times['steps']}, mean"
+            way = f"a step, {hidden['since']} to {times['steps']}, mean"
             yield way, seconds(later["before"]), seconds(later["after"]), effect_of(later)
     if memory is not None and (memory["grew"] or memory["grows"]):
         yield "memory a step", _growth(memory, "before", "grew"), _growth(memory, "after", "grows"), ""
@@ -177,9 +177,15 @@ def _tables(
             yield "So far", _SO_FAR, so_far_of
         return
     together = {_key(fix) for fix in document["together"]}
-    inside = [_row(fix, _what_it_does(fix), most) for fix in _kept(rows, document)]
-    left = [row for row in rows if not all(_key(place) in together for place in row["places"])]
-    at = Counter(_key(place) for row in left for place in row["places"])
+    kept = list(_kept(rows, document))
+    inside = [_row(fix, _what_it_does(fix), most) for fix in kept]
+    # Where another fix for the same thing is kept, only what more steps would gain is worth a word.
+    left = [
+        row
+        for row in rows
+        if row not in kept and (_hidden(row) or not all(_key(place) in together for place in row["places"]))
+    ]
+    at = Counter(_key(place) for row in [*kept, *left] for place in row.get("places", [row]))
 
     def why(row: Mapping[str, Any]) -> str:
         # Of two ways to fix one thing, each says which it is.
@@ -313,10 +319,15 @@ def _one_by_one(document: Document) -> Iterator[str]:
 def _longer_runs(document: Document) -> Iterator[str]:
     """How many steps show what the start of a run hides, unless there are no more."""
     judged = [*told(document), *filter(None, [document["whole"]])]
-    hidden = [one["times"]["hidden"] for one in judged if one["times"] and one["times"].get("hidden")]
+    hidden = list(filter(None, map(_hidden, judged)))
     if hidden and not document["to_the_end"]:
         steps, time = (max(one[of] for one in hidden) for of in ("steps", "seconds"))
         yield f"Longer runs show whether a slower start pays: --steps {steps} --seconds {time}."
+
+
+def _hidden(judged: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    found: Mapping[str, Any] | None = (judged["times"] or {}).get("hidden")
+    return found
 
 
 def _few_runs(document: Document) -> tuple[int, float] | None:
