@@ -358,13 +358,16 @@ def test_of_a_bold_group_and_what_else_there_is_each_says_what_it_does() -> None
     assert [row.rsplit(" | ", 1)[-1].partition(":")[0] for row in rows] == ["Do less", "Do it"]
 
 
-def test_many_places_are_cut_short_on_a_terminal_alone() -> None:
+def test_many_places_are_cut_short_in_a_narrow_column_alone() -> None:
     many = [*(fix(row) for row in range(1, 8)), replace(fix(3), file="two.py")]
     found = shown(prove(many, taking(0.005, of=many), Options(5)))
     (row,) = [line for line in text(found, Style()) if "TFP105" in line]
     assert "call ×8  train.py:1, 2, 3, 4, 5, …  " in row
     (row,) = [line for line in markdown(found) if "TFP105" in line]
     assert "| train.py:1, 2, 3, 4, 5, 6, 7; two.py:3 |" in row
+    page = page_text(found, None)
+    assert "train.py:1, 2, 3, 4, 5, …<" in page
+    assert "At train.py:1, 2, 3, 4, 5, 6, 7; two.py:3." in page
 
 
 def test_more_runs_of_a_group_are_told_apart_from_those_of_each_version() -> None:

@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element
 from tflint_perf.catalogue.figures import seconds
 from tflint_perf.prove.telling import (
     HEADER,
+    PLACES,
     effect_of,
     figures,
     headline,
@@ -129,6 +130,7 @@ def _fixes(document: Document) -> Iterator[Element]:
             "section",
             element("div", element("h2", *_name(fix)), _badge(fix["status"]), class_="head"),
             *(element("p", *prose(f"{said[0].upper()}{said[1:]}.")) for said in messages),
+            *([element("p", f"At {places_of(fix)}.", class_="facts")] if len(fix["places"]) > 1 else []),
             element("p", *prose(f"Fix: {fix['fix']}{'' if fix['safe'] else ' (unsafe)'}."), class_="facts"),
             element("p", *prose(f"{_alone(fix, document['result'])}.")),
             *([table("Before and after", HEADER, list(figures(fix)), range(1, 3))] if fix["times"] else []),
@@ -142,7 +144,7 @@ def _row(fix: Mapping[str, Any]) -> Sequence[Content]:
     said = effect_of(timed) if timed is not None else _NOTHING
     return (
         element("span", *_name(fix)),
-        places_of(fix),
+        places_of(fix, PLACES),
         _badge(fix["status"]),
         seconds(timed["before"]) if timed is not None else _NOTHING,
         seconds(timed["after"]) if timed is not None else _NOTHING,

@@ -25,8 +25,8 @@ HEADER = ("", "before", "after", "times as fast")
 _FIXES = ("fix", "at", "times as fast", "what it does")
 _SO_FAR = ("fix", "at", "times as fast", "what is known")
 _LEFT_OUT = ("fix", "at", "times as fast", "why it was left out")
-# A terminal is too narrow for all places of a group.
-_PLACES: Final = 5
+# A column of a terminal or a page is too narrow for all places of a group.
+PLACES: Final = 5
 
 
 def text(document: Document, style: Style) -> Iterator[str]:
@@ -36,7 +36,7 @@ def text(document: Document, style: Style) -> Iterator[str]:
     if whole is not None and (whole["times"] or whole["learned"]):
         yield ""
         yield from _aligned([HEADER, *figures(whole)], right=range(1, 3))
-    for title, header, rows in _tables(document, _PLACES):
+    for title, header, rows in _tables(document, PLACES):
         yield ""
         yield style.strong(title)
         yield from (
@@ -348,7 +348,7 @@ def _outputs(document: Document) -> Iterator[str]:
     for fix in told(document):
         if fix.get("output"):
             yield ""
-            yield f"{fix['code']} {places_of(fix, _PLACES)} wrote:"
+            yield f"{fix['code']} {places_of(fix, PLACES)} wrote:"
             yield from (f"    {line}" for line in fix["output"].splitlines())
 
 
