@@ -191,6 +191,19 @@ def test_what_is_unknown_of_the_program_itself_is_not_looked_for_in_the_fixes_of
     assert [one.judged.status for one in proof.outcomes] == ["unknown"]
 
 
+def test_what_two_runs_of_the_original_differed_in_is_not_forgotten_when_something_else_is_tried() -> None:
+    class Chance(Made):
+        def version(self, fixes: Version) -> Trial:
+            run = Made.version(self, fixes)
+            by_chance = not fixes and len(self.ran) <= 4
+            return replace(run, apart=Apart((0.1,), (1e-5,), NONE.losses)) if by_chance else run
+
+    made = Chance(taking(0.005, of=(*LESS, *LESS.values())).run)
+    proof = prove(list(LESS), made, Options(5), LESS)
+    assert made.versions == [frozenset(LESS), frozenset(LESS.values())]
+    assert [one.judged.status for one in proof.outcomes] == ["unknown", "unknown"]
+
+
 def test_a_group_whose_start_hides_what_it_saves_is_not_tried_one_by_one() -> None:
     def traced(fixes: Version, seed: int) -> Trial:
         run = trial(0.001, seed=seed, apart=SAME)
@@ -266,6 +279,12 @@ def test_no_more_is_run_than_was_said_at_first_or_later(
     prove(fixes, made, Options(5), others, lambda left: said.append(2 + len(made.ran) + left))
     assert said == sorted(said, reverse=True)
     assert 2 + len(made.ran) <= said[-1]
+
+
+def test_before_all_that_pays_is_proved_together_it_is_known_how_many_runs_are_left() -> None:
+    made, said = taking(0.005, of=(*ALIKE, ELSE)), list[int]()
+    prove([*ALIKE, ELSE], made, Options(5), expect=lambda left: said.append(len(made.ran) + left))
+    assert len(made.ran) == said[-1] < said[0]
 
 
 def test_as_many_are_run_as_was_said_where_each_group_has_a_fix_at_fault() -> None:

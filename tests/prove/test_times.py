@@ -160,6 +160,17 @@ def test_steps_of_which_some_take_longer_later_too_are_not_said_to_pay(after: li
     assert hidden_gain(times) is None
 
 
+def test_a_later_step_that_takes_long_by_itself_does_not_make_the_others_faster() -> None:
+    # In the original every tenth step takes half a second, then each a little longer: of a run's later half, that is less.
+    def refilled(run: Trial) -> Trial:
+        return replace(run, ends=tuple(end + 0.5 * (at // 10) for at, end in enumerate(run.ends)))
+
+    before = [refilled(run) for run in trials_of(0.001, 22)]
+    times = compared(before, tracing(2.0, 0.02, steps=22))
+    assert (times.later.way, times.step.way) == ("up", "down")
+    assert hidden_gain(times) is None
+
+
 def test_what_few_runs_cannot_show_of_later_steps_is_not_said() -> None:
     for step, told in ((0.009, False), (0.003, True)):
         times = compared(trials_of(0.012, 25, 3), tracing(1.9, step, count=3))
