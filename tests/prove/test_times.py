@@ -161,7 +161,7 @@ def test_steps_of_which_some_take_longer_later_too_are_not_said_to_pay(after: li
 
 
 def test_a_later_step_that_takes_long_by_itself_does_not_make_the_others_faster() -> None:
-    # In the original every tenth step takes half a second, then each a little longer: of a run's later half, that is less.
+    # In the original every tenth step fills something in half a second; then all steps take a share of that.
     def refilled(run: Trial) -> Trial:
         return replace(run, ends=tuple(end + 0.5 * (at // 10) for at, end in enumerate(run.ends)))
 
