@@ -202,3 +202,11 @@ def test_in_a_notebook_a_fix_is_at_a_row_of_a_cell(finding: Finding) -> None:
     made = found.made(of(found, "TFP406"))["train.ipynb"]
     assert b"gc.collect" not in made
     assert b"@tf.function" not in made
+
+
+def test_fixes_at_the_same_row_of_two_cells_are_two(finding: Finding) -> None:
+    head, _, loop = TRAIN.partition("\n\ndef")
+    cell = f"def{loop}"
+    Path("train.ipynb").write_bytes(notebook(head, cell, cell.replace("def train", "def again")))
+    collections = sorted(of(finding(train=""), "TFP406"))
+    assert [fix.place for fix in collections] == ["train.ipynb:cell 2:7", "train.ipynb:cell 3:7"]

@@ -110,3 +110,18 @@ def test_a_run_is_drawn_as_those_of_verify_are() -> None:
     assert sum(steps for _, steps, _ in run.windows) == 199
     assert run.host_bytes_per_step == 1e5
     assert as_run(trial(steps=1)).windows == ()
+
+
+def test_what_a_start_hides_is_said_of_what_is_left_out() -> None:
+    slow = [
+        replace(run, ends=(run.ends[0], *(end + took for end in run.ends[1:])))
+        for run, took in zip(trials(step=0.003, apart=SAME), (0.5, 0.6, 0.69, 0.75, 0.8), strict=True)
+    ]
+    found = judged(slow)
+    assert found.status == "no difference"
+    assert found.why.startswith("no difference over 100 steps: its later steps take 3.0 ms instead of 10 ms")
+    slower = judged([replace(run, ends=(run.ends[0], *(end + 9 for end in run.ends[1:]))) for run in slow])
+    assert slower.status == "slower"
+    assert slower.why.startswith(
+        "it slows 100 steps: its later steps take 3.0 ms instead of 10 ms, but the start takes 9."
+    )

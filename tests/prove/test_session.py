@@ -41,6 +41,7 @@ def train(model, images, optimizer):
             gc.collect()
 """
 FIXES = ("TFP101", "TFP406", "TFP506")
+COLLECTS_OFTEN = f"{PROGRAM}\n\ndef evaluate(model, dataset):\n    for x in dataset:\n        model(x)\n        gc.collect()\n"
 COMPILED, COLLECTS, BUILT_ONCE = "@tf.function", "gc.collect", "dataset ="
 
 Ran = tuple[int, str, str]
@@ -125,6 +126,17 @@ def test_where_a_bold_fix_does_not_pay_the_other_is_tried(
     assert ran[0] == 0
     assert [fix["bold"] for fix in document(ran)["together"]] == kept
     assert len(document(ran)["fixes"]) == 2 - kept[0]
+
+
+def test_a_group_of_fixes_is_applied_as_a_whole(proving: Proving) -> None:
+    Path("train.py").write_text(COLLECTS_OFTEN)
+    watcher = Watcher({COLLECTS: 3.0})
+    ran = proving(watcher, "--ignore=TFP101,TFP506", "--apply")
+    assert ran[0] == 0
+    assert len(watcher.seen) == 2 + 2 * 5
+    assert "TFP406 gc-in-loop ×2  train.py:13, 19  " in ran[1]
+    assert "Written: train.py." in ran[1]
+    assert COLLECTS not in Path("train.py").read_text()
 
 
 def test_a_fix_that_slows_is_left_out(proving: Proving) -> None:
@@ -448,14 +460,27 @@ def test_where_it_is_ended_in_the_first_run_nothing_is_known(proving: Proving) -
 
 def test_how_long_it_will_take_is_said_from_the_second_run_on(capsys: pytest.CaptureFixture[str]) -> None:
     now = iter([0.0, 50.0, 100.0, 900.0])
-    with progress(12, False, now.__next__) as on_run:
+    with progress(12, False, now.__next__) as shown:
         for what in ("the original", "the original, nudged", "the original", "a fix"):
-            on_run(what)
+            shown.on_run(what)
     assert capsys.readouterr().err.splitlines() == [
-        "tflint-perf: run 1 of 12: the original",
-        "tflint-perf: run 2 of 12: the original, nudged (about 9 minutes left)",
-        "tflint-perf: run 3 of 12: the original (about 8 minutes left)",
-        "tflint-perf: run 4 of 12: a fix (about 45 minutes left)",
+        "tflint-perf: run 1 of up to 12: the original",
+        "tflint-perf: run 2 of up to 12: the original, nudged (9 minutes left at most)",
+        "tflint-perf: run 3 of up to 12: the original (8 minutes left at most)",
+        "tflint-perf: run 4 of up to 12: a fix (45 minutes left at most)",
+    ]
+
+
+def test_how_long_it_will_take_is_what_is_left_once_that_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    now = iter([0.0, 60.0, 120.0])
+    with progress(50, False, now.__next__) as shown:
+        shown.on_run("the original")
+        shown.on_run("the original, nudged")
+        shown.expect(3)
+        shown.on_run("a fix")
+    assert capsys.readouterr().err.splitlines()[-2:] == [
+        "tflint-perf: run 2 of up to 50: the original, nudged (49 minutes left at most)",
+        "tflint-perf: run 3 of up to 5: a fix (3 minutes left at most)",
     ]
 
 

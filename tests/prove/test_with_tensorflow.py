@@ -72,7 +72,7 @@ def test_each_edit_is_called_what_it_is(tmp_path: Path, forks: Forks) -> None:
     proof = _proof(tmp_path, EDITS, forks.watch, pairs=2)
     assert proof.reference is not None
     assert proof.reference.steps == STEPS
-    judged = {outcome.fix.code: outcome.judged for outcome in proof.outcomes}
+    judged = {outcome.fixes[0].code: outcome.judged for outcome in proof.outcomes}
     assert {name: one.status for name, one in judged.items() if name != "compiled"} == {
         "no sleep": "pays",
         "more sleep": "slower",
@@ -174,7 +174,7 @@ def test_a_step_of_two_networks_learns_the_same_whichever_of_them_is_compiled(
     tmp_path: Path, forks: Forks, program: str
 ) -> None:
     proof = _proof(tmp_path, OF_TWO_COMPILED, forks.watch, pairs=1, program=program)
-    learned = {outcome.fix.code: outcome.judged.learned for outcome in proof.outcomes}
+    learned = {outcome.fixes[0].code: outcome.judged.learned for outcome in proof.outcomes}
     assert {name: one and one.verdict for name, one in learned.items()} == dict.fromkeys(
         OF_TWO_COMPILED, "same"
     ), learned

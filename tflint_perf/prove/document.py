@@ -9,8 +9,8 @@ from typing import Any
 from tflint_perf.plain_data import plain
 from tflint_perf.prove.fixes import PlacedFix
 from tflint_perf.prove.judging import Judged
-from tflint_perf.prove.proving import Proof
-from tflint_perf.prove.times import Timed
+from tflint_perf.prove.proving import Outcome, Proof
+from tflint_perf.prove.times import Timed, hidden_gain
 from tflint_perf.prove.trial import as_run
 from tflint_perf.rule import Claim
 from tflint_perf.verify.records import Pair, Result
@@ -20,7 +20,8 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Where a proof was made: of which program, with what, and when. `unsafe` counts fixes that --unsafe-fixes would add."""
+    """Where a proof was made: of which program, with what, and when. `unsafe` counts fixes that --unsafe-fixes would add,
+    `pairs` the runs of each version that were asked for."""
 
     program: tuple[str, ...]
     device: str
@@ -28,28 +29,40 @@ class About:
     date: str
     linked: tuple[str, ...] = ()
     unsafe: int = 0
+    pairs: int = 0
 
 
 def document_of(proof: Proof, about: About, applied: Sequence[str] = ()) -> dict[str, Any]:
     """The proof as JSON knows it. Times are in seconds, memory is in bytes; ratios above 1 are faster.
 
-    `applied` are the files that were written.
+    Each fix stands in `fixes`. Of one that was tried with those that do the same, `group` is the number of these in `groups`,
+    from 0. There the figures are, unless each was tried by itself after that (`one_by_one`). `applied` are the files that were
+    written.
     """
     proved = set(proof.proved)
+    groups = [outcome for outcome in proof.outcomes if len(outcome.fixes) > 1]
+    alone = {outcome.fixes[0]: outcome.judged for outcome in proof.outcomes if len(outcome.fixes) == 1}
+    fixes = sorted({fix for outcome in proof.outcomes for fix in outcome.fixes})
     document = {
         "schema": SCHEMA,
         "program": list(about.program),
         "date": about.date,
         "device": about.device,
         "versions": dict(about.versions),
+        "pairs": about.pairs,
         "steps": proof.reference.steps if proof.reference is not None else None,
         "to_the_end": proof.reference.whole if proof.reference is not None else None,
         "result": result_of(proof),
         "by_reference": list(about.linked),
         "only_with_unsafe_fixes": about.unsafe,
-        "fixes": [
-            {**_fix(outcome.fix), **_judged(outcome.judged), "kept": outcome.fix in proved}
-            for outcome in proof.outcomes
+        "fixes": [{**_fix(fix), **_tried(fix, alone, groups), "kept": fix in proved} for fix in fixes],
+        "groups": [
+            {
+                "fixes": [fixes.index(fix) for fix in group.fixes],
+                "one_by_one": group.apart,
+                **_judged(group.judged),
+            }
+            for group in groups
         ],
         "together": [_fix(fix) for fix in proof.kept],
         "whole": _judged(proof.whole) if proof.whole is not None else None,
@@ -101,17 +114,28 @@ def _fix(fix: PlacedFix) -> dict[str, Any]:
     }
 
 
+def _tried(fix: PlacedFix, alone: Mapping[PlacedFix, Judged], groups: Sequence[Outcome]) -> dict[str, Any]:
+    number = next((at for at, group in enumerate(groups) if fix in group.fixes), None)
+    if fix in alone or number is None:
+        return {**_judged(alone[fix]), "group": number}
+    of_all = groups[number].judged
+    return {**_judged(Judged(of_all.status, of_all.why, of_all.pairs)), "group": number}
+
+
 def _judged(judged: Judged) -> dict[str, Any]:
     times, held, learned, printed = judged.times, judged.held, judged.learned, judged.printed
     figures = {
         name: _timed(getattr(times, name)) if times is not None else None
-        for name in ("step", "stretch", "total", "first")
+        for name in ("step", "stretch", "total", "first", "later")
     }
+    hidden = hidden_gain(times) if times is not None else None
     return {
         "status": judged.status,
         "why": judged.why,
         "pairs": judged.pairs,
-        "times": {"steps": times.steps, **figures} if times is not None else None,
+        "times": {"steps": times.steps, **figures, "hidden": asdict(hidden) if hidden is not None else None}
+        if times is not None
+        else None,
         "memory_a_step": {
             "before": held.growth[0],
             "after": held.growth[1],

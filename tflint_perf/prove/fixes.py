@@ -1,7 +1,7 @@
 """The fixes that the linter would make in a project, and the project's files with any of them made.
 
 A fix is known by its rule, its file and its row before anything was fixed. What a fix brings about, further fixes of later
-rounds, comes and goes with it.
+rounds, comes and goes with it. Fixes of one rule that do the same at several places are a group.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PlacedFix:
     row: int
     code: str
     bold: bool = False
-    cell: int | None = field(default=None, compare=False)
+    cell: int | None = None
     last_row: int = field(default=0, compare=False)
     name: str = field(default="", compare=False)
     message: str = field(default="", compare=False)
@@ -52,6 +52,27 @@ class PlacedFix:
     def label(self) -> str:
         """The code of the rule, the file and the row: `<code> train.py:14`."""
         return f"{self.code} {self.place}"
+
+
+# Fixes that do the same, in their order; one that no other is like is a group of its own.
+Alike = tuple[PlacedFix, ...]
+
+
+def what_it_does(title: str) -> str:
+    """What a fix does, of its title, without what it may change."""
+    return title.partition("; may change ")[0]
+
+
+def groups_of(fixes: Iterable[PlacedFix]) -> list[Alike]:
+    """The fixes in groups, of those that say of themselves that they do the same.
+
+    What is said names what is changed where that matters: functions that are compiled are not alike, calls that are replaced by
+    a certain other one are. A fix that only a run can judge, or that may change something, does not do the same as one that is sure.
+    """
+    groups: dict[tuple[str, str, bool, bool], list[PlacedFix]] = {}
+    for fix in fixes:
+        groups.setdefault((fix.code, what_it_does(fix.title), fix.bold, fix.safe), []).append(fix)
+    return [tuple(group) for group in groups.values()]
 
 
 @dataclass(frozen=True, slots=True)

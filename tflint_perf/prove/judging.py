@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from tflint_perf.catalogue.figures import change, size
 from tflint_perf.prove.printed import Printed, compare_printed
-from tflint_perf.prove.times import Times, compare_times, judge_times
+from tflint_perf.prove.times import LEAST_GAIN, Times, compare_times, hidden_gain, judge_times
 from tflint_perf.prove.trial import Trial
 from tflint_perf.report.summary import counted
 from tflint_perf.verify.learning import Sameness, sameness
@@ -119,11 +119,14 @@ def _status(times: Times | None, held: Held, learned: Sameness, printed: Printed
     gains = [*(["faster"] if verdict == "faster" else []), *held_gains(held)]
     if verdict == "slower":
         kept = f", though {' and '.join(held_gains(held))}" if held_gains(held) else ""
-        return "slower", f"it slows the program{f': {more}' if more else ''}{kept}"
+        slows = f"it slows {_all(times) if hidden_gain(times) else 'the program'}"
+        return "slower", f"{slows}{f': {more}' if more else ''}{kept}"
     if verdict == "unknown":
         return "unknown", f"it is unclear whether it is faster: {more}"
     if gains:
         return "pays", "; ".join([*gains[:1], *([more] if more else []), *gains[1:]])
+    if more:
+        return "no difference", f"no difference over {_all(times)}: {more}"
     low, high = times.stretch.effect.low, times.stretch.effect.high
     if is_of_few(times.stretch.effect):
         return "no difference", f"so few runs leave it open: {low:.2f}× to {high:.2f}×"
@@ -131,6 +134,36 @@ def _status(times: Times | None, held: Held, learned: Sameness, printed: Printed
     if min(sure.low, 1 / sure.high) > _EVEN:
         return "no difference", "it makes no difference here"
     return "no difference", f"no difference was seen between runs that differ: {low:.2f}× to {high:.2f}×"
+
+
+def _all(times: Times) -> str:
+    return f"all {times.steps} steps of the program" if times.whole else f"{times.steps} steps"
+
+
+def is_of_some(judged: Judged) -> bool:
+    """Whether what came of several fixes together may be the doing of some of them, so that it is to be found out of which.
+
+    A slow start is no fault: it is made good for, or not, by more steps.
+    """
+    learned, times = judged.learned, judged.times
+    match judged.status:
+        case "breaks" | "different":
+            return True
+        case "slower":
+            return times is None or hidden_gain(times) is None
+        case "unknown":
+            # The rest is of the program itself, or of steps that are too few.
+            other_steps = learned is not None and learned.apart is None and learned.control is not None
+            return other_steps or (learned is not None and learned.draws_apart)
+    return False
+
+
+def is_left_open(judged: Judged) -> bool:
+    """Whether no run says that a version is not faster, so that as many again may show that it is."""
+    if judged.status != "no difference" or judged.times is None:
+        return False
+    effects = (judged.times.stretch.effect, judged.times.total.effect)
+    return any(effect.low > 1 and effect.value >= 1 + LEAST_GAIN for effect in effects)
 
 
 def compare_held(before: Sequence[Trial], after: Sequence[Trial], confidence: float = CONFIDENCE) -> Held:

@@ -8,7 +8,18 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from tflint_perf.catalogue.figures import seconds
-from tflint_perf.prove.telling import HEADER, effect_of, figures, headline, notes, place_of, so_far
+from tflint_perf.prove.telling import (
+    HEADER,
+    PLACES,
+    effect_of,
+    figures,
+    headline,
+    name_of,
+    notes,
+    places_of,
+    so_far,
+    told,
+)
 from tflint_perf.verify.chart import draw, draw_effect, heading_of
 from tflint_perf.verify.markup import Content, as_page, element, prose, styles, table
 from tflint_perf.verify.page import FILE
@@ -104,14 +115,22 @@ def _whole(document: Document, runs: Mapping[str, Any] | None) -> Iterator[Eleme
 
 
 def _fixes(document: Document) -> Iterator[Element]:
-    if document["fixes"]:
-        rows = [_row(fix) for fix in document["fixes"]]
-        yield element("div", table("Each fix alone", _FIXES, rows, range(3, 6)), class_="card")
-    for fix in document["fixes"]:
+    fixes = told(document)
+    if fixes:
+        rows = [_row(fix) for fix in fixes]
+        name = (
+            "Each fix alone"
+            if len(fixes) == len(document["fixes"])
+            else "Each fix, with those that do the same"
+        )
+        yield element("div", table(name, _FIXES, rows, range(3, 6)), class_="card")
+    for fix in fixes:
+        messages = dict.fromkeys(place["message"] for place in fix["places"])
         yield element(
             "section",
             element("div", element("h2", *_name(fix)), _badge(fix["status"]), class_="head"),
-            element("p", *prose(f"{fix['message'][0].upper()}{fix['message'][1:]}.")),
+            *(element("p", *prose(f"{said[0].upper()}{said[1:]}.")) for said in messages),
+            *([element("p", f"At {places_of(fix)}.", class_="facts")] if len(fix["places"]) > 1 else []),
             element("p", *prose(f"Fix: {fix['fix']}{'' if fix['safe'] else ' (unsafe)'}."), class_="facts"),
             element("p", *prose(f"{_alone(fix, document['result'])}.")),
             *([table("Before and after", HEADER, list(figures(fix)), range(1, 3))] if fix["times"] else []),
@@ -125,7 +144,7 @@ def _row(fix: Mapping[str, Any]) -> Sequence[Content]:
     said = effect_of(timed) if timed is not None else _NOTHING
     return (
         element("span", *_name(fix)),
-        place_of(fix),
+        places_of(fix, PLACES),
         _badge(fix["status"]),
         seconds(timed["before"]) if timed is not None else _NOTHING,
         seconds(timed["after"]) if timed is not None else _NOTHING,
@@ -138,11 +157,12 @@ def _row(fix: Mapping[str, Any]) -> Sequence[Content]:
 def _alone(fix: Mapping[str, Any], result: str) -> str:
     if result == "stopped":
         return f"So far: {so_far(fix)}"
-    return f"By itself it pays: {fix['why']}" if fix["status"] == "pays" else f"Left out: {fix['why']}"
+    alone = "By itself it pays" if len(fix["places"]) == 1 else "Together they pay"
+    return f"{alone}: {fix['why']}" if fix["status"] == "pays" else f"Left out: {fix['why']}"
 
 
 def _name(fix: Mapping[str, Any]) -> Sequence[Content]:
-    return element("span", fix["code"], class_="code"), f" {fix['name']}"
+    return element("span", fix["code"], class_="code"), f" {name_of(fix)}"
 
 
 def _badge(status: str) -> Element:

@@ -1,16 +1,17 @@
-"""Which version runs next, and what all of them come to: each fix alone, then those that pay together."""
+"""Which version runs next, and what all of them come to: fixes that do the same together, and each of them alone where one may
+be at fault; then all that pay together."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.measured.record import Spot
 from tflint_perf.problems import ConfigError
-from tflint_perf.prove.fixes import PlacedFix
-from tflint_perf.prove.judging import Baseline, Judged, judge
+from tflint_perf.prove.fixes import Alike, PlacedFix, groups_of
+from tflint_perf.prove.judging import Baseline, Judged, is_left_open, is_of_some, judge
 from tflint_perf.prove.times import LEAST_GAIN
 from tflint_perf.prove.trial import Trial
 from tflint_perf.verify.runner import order
@@ -62,15 +63,16 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one fix by itself."""
+    """What came of a fix by itself, or of a group of them together; `apart` says that each was tried by itself after that."""
 
-    fix: PlacedFix
+    fixes: Alike
     judged: Judged
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What was found out: of each fix, and of those that pay together, with the runs that the last rests on.
+    """What was found out: of each fix or group, and of those that pay together, with the runs that the last rests on.
 
     `whole` is None where no fix was left to be proved together with others. `before` and `after` are its pairs of runs.
     `reference` is the first run of the original; None where there was nothing to fix, so that nothing ran. `stopped` is the
@@ -91,13 +93,27 @@ class Proof:
         return self.kept if self.whole is not None and self.whole.pays and not self.stopped else ()
 
 
-def runs_needed(fixes: int, options: Options) -> int:
-    """How many runs a proof takes at most, if nothing is left open."""
+def runs_needed(
+    fixes: Sequence[PlacedFix], options: Options, others: Mapping[PlacedFix, PlacedFix] | None = None
+) -> int:
+    """How many runs a proof takes at most, if nothing is left open: where each group has a fix at fault, and nothing pays till
+    all was tried."""
     if not fixes:
         return 0
-    alone = options.pairs * (fixes + 1) if options.one_by_one else 0
-    together = 2 * options.pairs if fixes > 1 or not options.one_by_one else 0
-    return 2 + alone + together
+    if not options.one_by_one:
+        return 2 + 2 * options.pairs
+    return 2 + _runs_left(groups_of(fixes), 0, options, others or {})
+
+
+def _runs_left(
+    groups: Sequence[Alike], paying: int, options: Options, others: Mapping[PlacedFix, PlacedFix]
+) -> int:
+    """How many runs are left at most before these groups are tried, with so many that pay already."""
+    runs = 2 * options.pairs if paying + sum(map(len, groups)) > 1 else 0
+    while groups:
+        runs += options.pairs * (1 + len(groups))
+        groups = _next(groups, [group for group in groups if len(group) > 1], others)
+    return runs
 
 
 def prove(
@@ -105,8 +121,11 @@ def prove(
     running: Running,
     options: Options,
     others: Mapping[PlacedFix, PlacedFix] | None = None,
+    expect: Callable[[int], None] = lambda runs: None,
 ) -> Proof:
-    """Try each fix by itself, then those that pay together. `others` says what to try where one does not pay.
+    """Try each group of fixes by itself, and one by one the fixes of those in which one may be at fault, then all that pay together.
+
+    `others` says what to try where a fix does not pay; `expect` is told how many runs are left at most whenever more is known.
 
     Raises:
         ConfigError: the original does not run.
@@ -118,30 +137,42 @@ def prove(
     reached = frozenset(rows)
     idle = {fix: _why_not_run(fix, reached, running.has_gpu) for fix in fixes}
     seen = [fix for fix in fixes if idle[fix] is None]
-    unseen = tuple(Outcome(fix, judged) for fix, judged in idle.items() if judged is not None)
+    outcomes = [Outcome((fix,), judged) for fix, judged in idle.items() if judged is not None]
     if not seen:
-        return Proof(reference, unseen)
+        return Proof(reference, tuple(outcomes))
     baseline = Baseline(reference, running.control())
     if not options.one_by_one:
-        return _together(tuple(seen), unseen, baseline, running, options)
-    baseline, tried, stopped = _alone(seen, baseline, running, options)
-    again = (
-        [others[fix] for fix, (judged, _, _) in tried.items() if not judged.pays and fix in others]
-        if others
-        else []
-    )
-    if again and not stopped:
-        baseline, more, stopped = _alone(again, baseline, running, options)
-        tried |= more
-    outcomes = tuple(Outcome(fix, judged) for fix, (judged, _, _) in tried.items())
-    kept = tuple(outcome.fix for outcome in outcomes if outcome.judged.pays)
-    everything = tuple(sorted((*outcomes, *unseen), key=lambda outcome: outcome.fix))
+        return _together(tuple(seen), tuple(outcomes), baseline, running, options)
+    others = others or {}
+    paying: dict[Alike, _Tried] = {}
+    groups, stopped = groups_of(seen), 0
+    while groups and not stopped:
+        expect(_runs_left(groups, len(paying), options, others))
+        baseline, tried, stopped = _in_turn(groups, baseline, running, options)
+        left_out = [group for group in groups if not tried[group][0].pays]
+        apart = (
+            [] if stopped else [group for group in left_out if len(group) > 1 and is_of_some(tried[group][0])]
+        )
+        outcomes += [Outcome(group, tried[group][0], group in apart) for group in groups]
+        paying |= {group: tried[group] for group in groups if group not in left_out}
+        groups = _next(left_out, apart, others)
+    kept = tuple(sorted(fix for group in paying for fix in group))
+    everything = tuple(sorted(outcomes, key=lambda outcome: outcome.fixes))
     if not kept or stopped:
         return Proof(reference, everything, stopped=stopped)
-    if len(kept) == 1:  # which has just been proved
-        judged, before, after = tried[kept[0]]
+    if len(paying) == 1:  # which has just been proved
+        ((judged, before, after),) = paying.values()
         return Proof(reference, everything, kept, judged, before, after)
+    expect(2 * options.pairs)
     return _together(kept, everything, baseline, running, options)
+
+
+def _next(
+    left_out: Sequence[Alike], apart: Collection[Alike], others: Mapping[PlacedFix, PlacedFix]
+) -> list[Alike]:
+    """What is tried after what was left out: the fixes of these groups one by one, and instead of the rest what else there is."""
+    instead = [others[fix] for group in left_out if group not in apart for fix in group if fix in others]
+    return [*((fix,) for group in apart for fix in group), *groups_of(instead)]
 
 
 def _why_not_run(fix: PlacedFix, reached: Collection[Spot], has_gpu: bool) -> Judged | None:
@@ -163,43 +194,66 @@ def spots_of(fix: PlacedFix) -> Iterator[Spot]:
 _Tried = tuple[Judged, tuple[Trial, ...], tuple[Trial, ...]]
 
 
-def _alone(
-    fixes: Sequence[PlacedFix], baseline: Baseline, running: Running, options: Options
-) -> tuple[Baseline, dict[PlacedFix, _Tried], int]:
-    """Each fix by itself, beside runs of the original that all of them share; last, the signal that has ended it early."""
+def _in_turn(
+    groups: Sequence[Alike], baseline: Baseline, running: Running, options: Options
+) -> tuple[Baseline, dict[Alike, _Tried], int]:
+    """Each group by itself, beside runs of the original that all of them share; last, the signal that has ended it early.
+
+    A group of several that pairs leave open gets as many again: it gains more than any of its fixes does.
+    """
+    earlier = baseline.again
     before: list[Trial] = []
-    after: dict[PlacedFix, list[Trial]] = {fix: [] for fix in fixes}
-    done: dict[PlacedFix, Judged] = {}
-    stopped = 0
+    after: dict[Alike, list[Trial]] = {group: [] for group in groups}
+    done: dict[Alike, Judged] = {}
+    left, stopped = list(groups), 0
     try:
-        for turn in range(options.pairs):
-            left = [fix for fix in fixes if fix not in done]
+        for turn in range(2 * options.pairs):
+            left = [group for group in left if group not in done]
+            if turn == options.pairs:
+                left = [
+                    group
+                    for group in left
+                    if len(group) > 1 and is_left_open(judge(baseline, before, after[group]))
+                ]
             if not left:
                 break
-            versions: list[PlacedFix | None] = [None, *left]
+            versions: list[Alike] = [(), *left]
             # A F1 F2, F2 F1 A, as in `order`: whatever drifts with time hits all alike.
-            for fix in versions if turn % 2 == 0 else versions[::-1]:
-                trial = _original(running) if fix is None else running.version(frozenset({fix}))
-                (before if fix is None else after[fix]).append(trial)
-            baseline = Baseline(baseline.reference, baseline.control, tuple(before))
-            for fix in left:
-                judged = judge(baseline, before[: len(after[fix])], after[fix])
+            for group in versions if turn % 2 == 0 else versions[::-1]:
+                trial = running.version(frozenset(group)) if group else _original(running)
+                (after[group] if group else before).append(trial)
+            baseline = replace(baseline, again=(*earlier, *before))
+            for group in left:
+                judged = judge(baseline, before[: len(after[group])], after[group])
                 if judged.status == "breaks" or (judged.status == "different" and turn + 1 >= _KNOWN_AFTER):
-                    done[fix] = judged
+                    done[group] = judged
     except Stopped as stop:
-        stopped, baseline = stop.number, Baseline(baseline.reference, baseline.control, tuple(before))
-    tried = {fix: _in_pairs(baseline, before, after[fix], done.get(fix)) for fix in fixes}
+        stopped, baseline = stop.number, replace(baseline, again=(*earlier, *before))
+    tried = {
+        group: _in_pairs(
+            baseline, before, runs, done.get(group), LOOKS[1] if len(runs) > options.pairs else LOOKS[0]
+        )
+        for group, runs in after.items()
+    }
     return baseline, tried, stopped
 
 
 def _in_pairs(
-    baseline: Baseline, before: Sequence[Trial], after: Sequence[Trial], judged: Judged | None = None
+    baseline: Baseline,
+    before: Sequence[Trial],
+    after: Sequence[Trial],
+    judged: Judged | None = None,
+    confidence: float = LOOKS[0],
 ) -> _Tried:
     """What runs of a version say beside as many of the original, unless that is known."""
     pairs = min(len(before), len(after))
     one, other = tuple(before[:pairs]), tuple(after[:pairs])
     if judged is None:
-        judged = judge(baseline, one, other) if pairs else Judged("unknown", "it was not run to its end")
+        judged = (
+            judge(baseline, one, other, confidence)
+            if pairs
+            else Judged("unknown", "it was not run to its end")
+        )
     return judged, one, other
 
 

@@ -128,7 +128,10 @@ def _inside(path: Path, root: Path) -> str:
 def _named(fixes: Version) -> str:
     if fixes == ORIGINAL:
         return "the original"
-    return next(iter(fixes)).label if len(fixes) == 1 else f"{len(fixes)} fixes together"
+    if len(fixes) == 1:
+        return next(iter(fixes)).label
+    codes = {fix.code for fix in fixes}
+    return f"{codes.pop()} in {len(fixes)} places" if len(codes) == 1 else f"{len(fixes)} fixes together"
 
 
 def _no_steps(trial: Trial, record: Record) -> str:

@@ -118,7 +118,7 @@ def _proved(
         for trouble in found.troubles:
             say(trouble)
         options = Options(request.pairs, one_by_one=not request.together)
-        with progress(runs_needed(len(found.all), options), request.quiet) as on_run:
+        with progress(runs_needed(found.all, options, found.others), request.quiet) as shown:
             runner = Runner(
                 scratch,
                 found.made,
@@ -128,9 +128,9 @@ def _proved(
                 request.seconds,
                 request.timeout,
                 request.seed,
-                on_run,
+                shown.on_run,
             )
-            proof = prove(found.all, runner, options, found.others)
+            proof = prove(found.all, runner, options, found.others, shown.expect)
     record = runner.record
     about = About(
         request.program,
@@ -139,6 +139,7 @@ def _proved(
         datetime.date.today().isoformat(),
         tuple(scratch.linked),
         found.unsafe,
+        request.pairs,
     )
     return proof, about, found
 

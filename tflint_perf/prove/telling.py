@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from itertools import groupby
+from typing import Any, Final
 
 from tflint_perf.catalogue.figures import change, number, seconds, size
+from tflint_perf.prove.fixes import what_it_does
 from tflint_perf.report.style import Style
 from tflint_perf.report.summary import counted
 from tflint_perf.verify.records import Effect
@@ -23,6 +25,8 @@ HEADER = ("", "before", "after", "times as fast")
 _FIXES = ("fix", "at", "times as fast", "what it does")
 _SO_FAR = ("fix", "at", "times as fast", "what is known")
 _LEFT_OUT = ("fix", "at", "times as fast", "why it was left out")
+# A column of a terminal or a page is too narrow for all places of a group.
+PLACES: Final = 5
 
 
 def text(document: Document, style: Style) -> Iterator[str]:
@@ -32,7 +36,7 @@ def text(document: Document, style: Style) -> Iterator[str]:
     if whole is not None and (whole["times"] or whole["learned"]):
         yield ""
         yield from _aligned([HEADER, *figures(whole)], right=range(1, 3))
-    for title, header, rows in _tables(document):
+    for title, header, rows in _tables(document, PLACES):
         yield ""
         yield style.strong(title)
         yield from (
@@ -104,6 +108,10 @@ def figures(judged: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
             timed = times[name]
             way = said.format(steps=times["steps"])
             yield way, seconds(timed["before"]), seconds(timed["after"]), effect_of(timed)
+        if hidden := _hidden(judged):
+            later = times["later"]
+            way = f"a step, {hidden['since']} to {times['steps']}, mean"
+            yield way, seconds(later["before"]), seconds(later["after"]), effect_of(later)
     if memory is not None and (memory["grew"] or memory["grows"]):
         yield "memory a step", _growth(memory, "before", "grew"), _growth(memory, "after", "grows"), ""
     if traces is not None and (traces["before"] or traces["after"]):
@@ -130,30 +138,76 @@ def effect_of(timed: Mapping[str, Any]) -> str:
     return f"{value}× ({low} to {high})"
 
 
-def _tables(document: Document) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
-    """The fixes that pay, or were not confirmed, and those that were left out: a title, a header and rows."""
-    alone = {_version(fix): fix for fix in document["fixes"]}
-    together = {_key(fix) for fix in document["together"]}
+def told(document: Document) -> list[dict[str, Any]]:
+    """What is told in a row of its own: a fix, or a group that was tried together, with the figures of all of it.
+
+    Each is as a fix of the document; `places` are the fixes that it stands for.
+    """
+    rows, fixes = [], document["fixes"]
+    for at, fix in enumerate(fixes):
+        group = _group_of(document, fix)
+        if group is None or group["one_by_one"]:
+            rows.append({**fix, "places": [fix]})
+        elif at == group["fixes"][0]:
+            places = [fixes[place] for place in group["fixes"]]
+            alike = len({place["fix"] for place in places}) == 1
+            rows.append(
+                {**fix, **group, "places": places, "fix": fix["fix"] if alike else what_it_does(fix["fix"])}
+            )
+    return rows
+
+
+def _group_of(document: Document, fix: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    number = fix.get("group")
+    return document["groups"][number] if number is not None else None
+
+
+def _tables(
+    document: Document, most: int | None = None
+) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+    """The fixes that pay, or were not confirmed, and those that were left out: a title, a header and rows.
+
+    Of a group, so many places are named at `most`.
+    """
+    rows = told(document)
     if document["result"] == "stopped":
-        fixes = document["fixes"] or document["together"]
-        so_far_of = [_row(fix, so_far(fix) if "why" in fix else fix["fix"]) for fix in fixes]
+        fixes = rows or document["together"]
+        so_far_of = [_row(fix, so_far(fix) if "why" in fix else fix["fix"], most) for fix in fixes]
         if so_far_of:
             yield "So far", _SO_FAR, so_far_of
         return
-    inside = [
-        _row(known := alone.get(_version(fix), fix), _what_it_does(known)) for fix in document["together"]
+    together = {_key(fix) for fix in document["together"]}
+    kept = list(_kept(rows, document))
+    inside = [_row(fix, _what_it_does(fix), most) for fix in kept]
+    # Where another fix for the same thing is kept, only what more steps would gain is worth a word.
+    left = [
+        row
+        for row in rows
+        if row not in kept and (_hidden(row) or not all(_key(place) in together for place in row["places"]))
     ]
-    left = [fix for fix in document["fixes"] if _key(fix) not in together]
-    at = Counter(map(_key, left))
-    # Of two ways to fix one thing, each says which it is.
-    outside = [
-        _row(fix, f"{_done_by(fix)}: {fix['why']}" if at[_key(fix)] > 1 else fix["why"]) for fix in left
-    ]
+    at = Counter(_key(place) for row in [*kept, *left] for place in row.get("places", [row]))
+
+    def why(row: Mapping[str, Any]) -> str:
+        # Of two ways to fix one thing, each says which it is.
+        is_one_of_two = any(at[_key(place)] > 1 for place in row["places"])
+        return f"{what_it_does(row['fix'])}: {row['why']}" if is_one_of_two else row["why"]
+
     if inside:
         confirmed = document["result"] == "proved"
         yield ("Changed" if document["applied"] else "Pays" if confirmed else "Not confirmed"), _FIXES, inside
-    if outside:
-        yield "Left out", _LEFT_OUT, outside
+    if left:
+        yield "Left out", _LEFT_OUT, [_row(row, why(row), most) for row in left]
+
+
+def _kept(rows: Sequence[dict[str, Any]], document: Document) -> Iterator[Mapping[str, Any]]:
+    """The rows of what was proved together; a fix that was tried in no other way is one."""
+    row_of = {_version(place): row for row in rows for place in row["places"]}
+    begun: list[Mapping[str, Any]] = []
+    for fix in document["together"]:
+        row = row_of.get(_version(fix), fix)
+        if not any(row is other for other in begun):
+            begun.append(row)
+            yield row
 
 
 def _what_it_does(fix: Mapping[str, Any]) -> str:
@@ -161,11 +215,6 @@ def _what_it_does(fix: Mapping[str, Any]) -> str:
     why = str(fix.get("why", ""))
     pays = fix.get("status") == "pays" and why and not why.startswith("faster")
     return f"{fix['fix']}; {why}" if pays else str(fix["fix"])
-
-
-def _done_by(fix: Mapping[str, Any]) -> str:
-    """What a fix does, without what it may change: that has been tried."""
-    return str(fix["fix"]).partition("; may change ")[0]
 
 
 def so_far(fix: Mapping[str, Any]) -> str:
@@ -181,18 +230,33 @@ def _version(fix: Mapping[str, Any]) -> tuple[Any, ...]:
     return *_key(fix), fix["bold"]
 
 
-def _row(fix: Mapping[str, Any], last: str) -> tuple[str, ...]:
+def _row(fix: Mapping[str, Any], last: str, most: int | None = None) -> tuple[str, ...]:
     times = fix.get("times")  # tried with others alone, it has none of its own
     return (
-        f"{fix['code']} {fix['name']}",
-        place_of(fix),
+        f"{fix['code']} {name_of(fix)}",
+        places_of(fix, most),
         effect_of(times["stretch"]) if times is not None else "",
         last,
     )
 
 
-def place_of(fix: Mapping[str, Any]) -> str:
-    """`train.py:14`, `n.ipynb:cell 2:3`."""
+def name_of(fix: Mapping[str, Any]) -> str:
+    """`gc-in-loop`, of a group with how many it is: `gc-in-loop ×5`."""
+    count = len(fix.get("places", ()))
+    return f"{fix['name']} ×{count}" if count > 1 else str(fix["name"])
+
+
+def places_of(fix: Mapping[str, Any], most: int | None = None) -> str:
+    """`train.py:14`, `n.ipynb:cell 2:3`, of a group `train.py:14, 20; test.py:8`, cut short after `most` of them."""
+    places = fix.get("places", [fix])
+    by_file = groupby(places[:most], key=lambda place: (place["file"], place["cell"]))
+    said = [
+        ", ".join([_place_of(first), *(str(place["row"]) for place in rest)]) for _, (first, *rest) in by_file
+    ]
+    return "; ".join(said) + (", …" if len(places) > len(places[:most]) else "")
+
+
+def _place_of(fix: Mapping[str, Any]) -> str:
     cell = f"cell {fix['cell']}:" if fix["cell"] is not None else ""
     return f"{fix['file']}:{cell}{fix['row']}"
 
@@ -216,6 +280,8 @@ def notes(document: Document) -> Iterator[str]:
             f"{counted(runs, 'run')} give intervals of {100 * confidence:g}%, so only what is surely "
             f"{NO_DOUBT:g}× as fast counts as faster."
         )
+    yield from _one_by_one(document)
+    yield from _longer_runs(document)
     if document["only_with_unsafe_fixes"]:
         yield f"{_fixes(document['only_with_unsafe_fixes'], 'more ')} could be tried with the --unsafe-fixes option."
     if document["applied"]:
@@ -228,14 +294,40 @@ def notes(document: Document) -> Iterator[str]:
 
 def _runs(document: Document) -> Iterator[str]:
     """How many runs all this rests on: of each fix, and of those that pay together where these are others."""
-    of_fixes = [fix["pairs"] for fix in document["fixes"] if fix["pairs"]]
+    of_fixes = [fix["pairs"] for fix in told(document) if fix["pairs"]]
     of_whole = document["whole"]["pairs"] if document["whole"] is not None else 0
+    most = max(of_fixes, default=of_whole)
+    # Of a group that was left open there are more than were asked for.
+    asked = min(most, document.get("pairs") or most)
     if of_fixes or of_whole:
-        fewer = ", fewer of those that were given up" if of_fixes and min(of_fixes) < max(of_fixes) else ""
-        runs = counted(max(of_fixes, default=of_whole), "run")
-        yield f"{runs} of each version in turn with the original{fewer}"
-    if of_fixes and of_whole and of_whole != max(of_fixes):
+        fewer = ", fewer of those that were given up" if of_fixes and min(of_fixes) < asked else ""
+        yield f"{counted(asked if of_fixes else of_whole, 'run')} of each version in turn with the original{fewer}"
+    if of_fixes and most > asked:
+        yield f"{counted(most, 'run')} where these left open what several fixes gain together"
+    if of_fixes and of_whole and of_whole not in (asked, most):
         yield f"{counted(of_whole, 'run')} of those that pay together"
+
+
+def _one_by_one(document: Document) -> Iterator[str]:
+    """Why the fixes of a group were tried one by one."""
+    for group in document.get("groups", ()):
+        if group["one_by_one"]:
+            fix = document["fixes"][group["fixes"][0]]
+            yield f"{fix['code']} was tried in {len(group['fixes'])} places together, and then one by one: {group['why']}."
+
+
+def _longer_runs(document: Document) -> Iterator[str]:
+    """How many steps show what the start of a run hides, unless there are no more."""
+    judged = [*told(document), *filter(None, [document["whole"]])]
+    hidden = list(filter(None, map(_hidden, judged)))
+    if hidden and not document["to_the_end"]:
+        steps, time = (max(one[of] for one in hidden) for of in ("steps", "seconds"))
+        yield f"Longer runs show whether a slower start pays: --steps {steps} --seconds {time}."
+
+
+def _hidden(judged: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    found: Mapping[str, Any] | None = (judged["times"] or {}).get("hidden")
+    return found
 
 
 def _few_runs(document: Document) -> tuple[int, float] | None:
@@ -245,7 +337,7 @@ def _few_runs(document: Document) -> tuple[int, float] | None:
     """
     if document["result"] == "stopped":  # each says after how many runs
         return None
-    versions = [*document["fixes"], *filter(None, [document["whole"]])]
+    versions = [*told(document), *filter(None, [document["whole"]])]
     judged = [fix for fix in versions if fix["times"] and fix["status"] not in ("different", "breaks")]
     effects = [(fix["pairs"], Effect(**fix["times"]["stretch"]["effect"])) for fix in judged]
     return min(((runs, one.confidence or 0.0) for runs, one in effects if is_of_few(one)), default=None)
@@ -253,10 +345,10 @@ def _few_runs(document: Document) -> tuple[int, float] | None:
 
 def _outputs(document: Document) -> Iterator[str]:
     """What versions wrote that broke."""
-    for fix in document["fixes"]:
+    for fix in told(document):
         if fix.get("output"):
             yield ""
-            yield f"{fix['code']} {place_of(fix)} wrote:"
+            yield f"{fix['code']} {places_of(fix, PLACES)} wrote:"
             yield from (f"    {line}" for line in fix["output"].splitlines())
 
 
