@@ -72,7 +72,7 @@ class EagerOpLoop(Rule):
     triggers = ("for ", "while ")
     needs = ("tf.", "tensorflow", "keras")
     fixes = "unsafe"
-    claim = Claim("step time", least=1.5, at="at 50 iterations")
+    claim = Claim("step time", least=1.5, at="for all 50 iterations")
 
     def check(self, model: Model) -> Iterator[Report]:
         for loop in model.walk.loops.values():

@@ -86,15 +86,21 @@ class FileReadPerStep(Rule):
             name = model.module.code_for_node(call.func)
             if loop is not None and _is_the_same(model, call, loop):
                 message = f"`{name}` reads the same file on each step; read it once, above the loop"
-                yield Report(call, message, partial(_read_once, call=call, loop=loop))
+                fix = partial(_read_once, call=call, loop=loop)
+                yield Report(call, message, fix, as_measured=_reads_table(model, call))
             elif model.file_reads.are_for_training(call) or not (
                 _is_gone_over(model, call) or model.single_passes.hold(call)
             ):
                 yield Report(
                     call,
                     f"`{name}` reads a file on each step; read files in a `tf.data` pipeline",
-                    as_measured=has(model.qualified(call.func), "reads-tables"),  # the experiment reads text
+                    as_measured=_reads_table(model, call),
                 )
+
+
+def _reads_table(model: Model, call: cst.Call) -> bool:
+    """Whether `call` reads and parses lines of text, as in the experiment."""
+    return has(model.qualified(call.func), "reads-tables")
 
 
 def _is_gone_over(model: Model, call: cst.Call) -> bool:

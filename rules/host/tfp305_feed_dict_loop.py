@@ -56,7 +56,7 @@ class FeedDictLoop(Rule):
     code = "TFP305"
     name = "feed-dict-loop"
     triggers = (".run(",)
-    claim = Claim("step time", least=1.1, at="5 ms of it for a simulated disk, at 1.6 MB a batch")
+    claim = Claim("step time", least=1.1, at="for not waiting for a 5 ms disk meanwhile, at 1.6 MB a batch")
     opt_in = True
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -85,7 +85,9 @@ class TensorAccumulation(Rule):
     )  # fmt: skip
     fixes = "unsafe"
     through_imports = True
-    claim = Claim("live tensors", least=1.5, kind="growth", at="there of one number")
+    claim = Claim(
+        "live tensors", least=1.5, kind="growth", at="of one number there, while yours may be large"
+    )
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:

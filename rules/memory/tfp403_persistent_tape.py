@@ -68,7 +68,9 @@ class PersistentTape(Rule):
     triggers = ("GradientTape",)
     needs = ("persistent", "GradientTape(True")
     fixes = "both"
-    claim = Claim("peak device memory", least=1.2, needs_gpu=True, at="at 4,096 samples a batch")
+    claim = Claim(
+        "peak device memory", least=1.2, needs_gpu=True, at="as a second pass of 4,096 samples follows"
+    )
 
     def check(self, model: Model) -> Iterator[Report]:
         for tape in model.tapes.all():

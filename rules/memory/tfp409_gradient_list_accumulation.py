@@ -71,4 +71,5 @@ class GradientListAccumulation(Rule):
             yield Report(
                 found.node,
                 f"`{name}` {problem}; use variables and `assign_add`, or the optimizer's `gradient_accumulation_steps`",
+                as_measured=not found.starts_again,  # which is no matter of time
             )

@@ -78,7 +78,7 @@ class SequentialMap(Rule):
     fixes = "both"
     any_backend = True
     yields_to = ("TFP505",)
-    claim = Claim("time per sample", least=1.2, at="on 2 cores")
+    claim = Claim("time per sample", least=1.2, at="at 500 words a sample, on 2 cores")
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.calls_named("map"):

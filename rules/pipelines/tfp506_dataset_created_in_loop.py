@@ -77,6 +77,7 @@ class DatasetCreatedInLoop(Rule):
                 rebuild.node,
                 f"the dataset is rebuilt from the same inputs on each {often}; build it once, above the loop",
                 partial(_build_once, rebuild=rebuild),
+                as_measured=often == "epoch",
             )
 
 

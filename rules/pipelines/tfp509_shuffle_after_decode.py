@@ -74,7 +74,7 @@ class ShuffleAfterDecode(Rule):
     )  # or another file makes it
     fixes = "unsafe"
     any_backend = True
-    claim = Claim("host memory", least=2.0, at="for 2,048 decoded images")
+    claim = Claim("host memory", least=2.0, at="for 2,048 decoded JPEGs of 128 × 128")
 
     def check(self, model: Model) -> Iterator[Report]:
         for shuffle in model.calls_named("shuffle"):

@@ -54,9 +54,11 @@ class Made:
     run: Callable[[Version, int], Trial]
     ran: list[Version] = field(default_factory=list)
     has_gpu: bool = False
+    # The files that are reached; all where it is empty.
+    files: Collection[str] = ()
 
     def reference(self, probes: Sequence[Spot]) -> tuple[Trial, Collection[Spot]]:
-        return trial(), probes
+        return trial(), [spot for spot in probes if not self.files or spot.file in self.files]
 
     def control(self) -> Trial:
         return trial(apart=ROUNDING)
@@ -393,7 +395,7 @@ def test_more_runs_of_a_group_are_told_apart_from_those_of_each_version() -> Non
     about = About(("train.py",), "CPU (made up)", {}, "2030-01-02", pairs=3)
     found = document_of(prove([*ALIKE, ELSE], taking(0.0075), Options(3)), about)
     assert (
-        "3 runs of each version in turn with the original, 6 runs where these left open what several fixes gain together."
+        "3 runs of each version in turn with the original, 6 runs where all of these were faster, though not beyond doubt."
         in "\n".join(markdown(found))
     )
 
@@ -404,3 +406,54 @@ def test_all_at_once_makes_no_groups() -> None:
     assert made.versions == [frozenset({*ALIKE, ELSE})]
     assert shown(proof)["groups"] == []
     assert made.ran.count(ORIGINAL) == 5
+
+
+def uneven(pairs_faster: Sequence[float]) -> Made:
+    """Any fix makes the steps of its runs so many times as fast, one run after the other."""
+    factors = iter(pairs_faster)
+    return Made(
+        lambda fixes, seed: trial(0.01 / next(factors) if fixes else 0.01, seed=seed, noise=0.0, apart=SAME)
+    )
+
+
+def test_a_fix_that_was_faster_in_all_of_enough_pairs_gets_as_many_again() -> None:
+    made = uneven([1.1, 1.9, 1.2, 1.8, 1.3, *[1.5] * 5])
+    proof = prove([ELSE], made, Options(5))
+    (outcome,) = proof.outcomes
+    assert outcome.judged.pairs == 10
+    assert outcome.judged.pays
+
+
+def test_what_stays_open_is_said_to_be_faster_though_not_beyond_doubt() -> None:
+    made = uneven([1.02, 9.0, 1.05, 1.03, 8.0] * 2)
+    (outcome,) = prove([ELSE], made, Options(5)).outcomes
+    assert outcome.judged.status == "no difference"
+    assert outcome.judged.why.startswith("all pairs of runs were faster, though not beyond doubt: 1.0")
+
+
+def test_what_the_run_does_not_get_to_is_one_row_and_counts_for_nothing() -> None:
+    far = [replace(fix(row, f"Do {row}"), file=f"other{row}.py") for row in range(1, 8)]
+    made = Made(
+        lambda fixes, seed: trial(0.005 if fixes else 0.01, seed=seed, apart=SAME), files=["train.py"]
+    )
+    found = document_of(prove([ELSE, *far], made, Options(5)), About(("train.py",), "", {}, ""))
+    told = "\n".join(text(found, Style()))
+    assert "1 of 1 fix pays" in told
+    assert told.count("the run does not get there") == 1
+    assert "7 fixes" in told
+    assert "other1.py, other2.py, other3.py, other4.py, other5.py, …" in told
+
+
+def test_what_a_slow_step_hides_is_to_be_proved_again() -> None:
+    made = taking(0.005)
+    found = document_of(prove([*ALIKE, ELSE], made, Options(5)), About(("train.py",), "", {}, ""))
+    assert "once these are applied, prove again" in "\n".join(text(found, Style()))
+    alone = document_of(prove(ALIKE, taking(0.005), Options(5)), About(("train.py",), "", {}, ""))
+    assert "prove again" not in "\n".join(text(alone, Style()))
+
+
+def test_bold_fixes_that_were_not_asked_for_are_named() -> None:
+    about = About(("train.py",), "", {}, "", bold=2)
+    assert "2 more fixes could be tried with the --bold-fixes option." in text(
+        document_of(Proof(None, ()), about), Style()
+    )

@@ -22,13 +22,15 @@ from tflint_perf.catalogue.measured import Side, runs_of, value_of
 from tflint_perf.records import dataclass
 
 WHAT_COSTS_ARE = (
-    "Costs come from each rule's own small script on two cores or the GPU named: what its slow form takes more, on what its "
-    "fast one takes. In your program they may be larger or smaller, and they don't add up or multiply."
+    "Costs come from each rule's own small script on two cores or the GPU named; +A on B: the fast form takes B, the slow one A "
+    "more. In your program they may be larger or smaller. They don't add up or multiply, and those of a CPU say nothing of a GPU."
 )
-# A price of the fast form that a message tells, and how: the first step is over soon.
+# A price of the fast form that a message tells, and how. What later steps make good for before so many is soon over.
 _MUCH = 1.5
+_LONG = 100
 _WHAT: Mapping[str, str] = {
     "step time": "in each later step",
+    "first step": "in the first step",
     "time per sample": "a sample",
     "host memory": "host memory",
     "peak device memory": "device memory at its peak",
@@ -159,8 +161,8 @@ def _cost(evidence: Evidence) -> str:
     of = f", {claim['at']}" if claim.get("at") else ""
     if evidence.verdict != "confirmed":
         elsewhere = "" if evidence.kind == "gpu" else "; not measured on a GPU"
-        return f"{evidence.where}: {said}{of}, too little for the rule to be on by default{elsewhere}"
-    return f"{evidence.where}: {said}{_price(evidence)}{of}"
+        return f"{evidence.where}: {said}{of}, so the rule is off by default{elsewhere}"
+    return f"{evidence.where}: {said}{of}{_price(evidence)}"
 
 
 def _price(evidence: Evidence) -> str:
@@ -169,7 +171,8 @@ def _price(evidence: Evidence) -> str:
     others = [sized for sized in record.get("sizes") or () if sized["name"] != record["size"]]
     worse: dict[str, list[Mapping[str, Any]]] = {}
     for one in (one for measured in (record, *others) for one in measured.get("worse") or ()):
-        if one["metric"] in _PRICES and one["effect"]["value"] >= _MUCH:
+        is_soon_over = one["metric"] == "first step" and (one["steps"] or 0) < _LONG
+        if one["metric"] in _PRICES and one["effect"]["value"] >= _MUCH and not is_soon_over:
             worse.setdefault(one["metric"], []).append(one)
     much = [f"{_much_more(ones)} more {_WHAT[metric]}" for metric, ones in worse.items()]
     return f", but the fast form takes {' and '.join(much)}{_ahead_until(record, worse)}" if much else ""
@@ -209,7 +212,7 @@ def _kept_tensors(evidence: Evidence) -> str:
     if more is None:
         return _other(evidence)
     tensors = count(more)
-    return f"+{tensors} tensor{'' if tensors == '1' else 's'} a step"
+    return f"+{tensors} tensor{'' if tensors == '1' else 's'} kept a step"
 
 
 def _kept_bytes(evidence: Evidence) -> str:
@@ -217,7 +220,7 @@ def _kept_bytes(evidence: Evidence) -> str:
     return (
         _other(evidence)
         if more is None
-        else f"+{size(more)} {evidence.record['claim'].get('step', 'a step')}"
+        else f"+{size(more)} kept {evidence.record['claim'].get('step', 'a step')}"
     )
 
 

@@ -117,7 +117,7 @@ def rows_of_sizes(record: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 def slowdown(times: str, record: Mapping[str, Any]) -> str:
     """How a growth of step time is said: `of 60 steps, the last 15 take 2.8× as long as the first 15`."""
     quarter = f"{record['steps'] // 4:,}"
-    return f"of {record['steps']:,} steps, the last {quarter} take {times} as long as the first {quarter}"
+    return f"steps get ever slower: of {record['steps']:,}, the last {quarter} take {times} as long as the first {quarter}"
 
 
 def _growth(record: Mapping[str, Any]) -> tuple[Callable[[float], str], str]:
@@ -127,9 +127,10 @@ def _growth(record: Mapping[str, Any]) -> tuple[Callable[[float], str], str]:
         return ratio, slowdown("{}", record)
     step = record["sizes"][0]["step"]
     if metric == "host memory":
-        return size, f"+{{}} {step}"
+        return size, f"+{{}} kept {step}"
     ones = all(_whole(cost.slow) == "1" for cost in sized_costs(record))
-    return _whole, f"+{{}} {metric.removeprefix('live ').removesuffix('s')}{'' if ones else 's'} {step}"
+    kept = " kept" if metric.startswith("live ") else ""
+    return _whole, f"+{{}} {metric.removeprefix('live ').removesuffix('s')}{'' if ones else 's'}{kept} {step}"
 
 
 def _whole(value: float) -> str:

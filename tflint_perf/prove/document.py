@@ -21,7 +21,7 @@ SCHEMA = 1
 @dataclass(frozen=True, slots=True)
 class About:
     """Where a proof was made: of which program, with what, and when. `unsafe` counts fixes that --unsafe-fixes would add,
-    `pairs` the runs of each version that were asked for."""
+    `bold` those that --bold-fixes would, `pairs` the runs of each version that were asked for."""
 
     program: tuple[str, ...]
     device: str
@@ -30,6 +30,7 @@ class About:
     linked: tuple[str, ...] = ()
     unsafe: int = 0
     pairs: int = 0
+    bold: int = 0
 
 
 def document_of(proof: Proof, about: About, applied: Sequence[str] = ()) -> dict[str, Any]:
@@ -55,6 +56,7 @@ def document_of(proof: Proof, about: About, applied: Sequence[str] = ()) -> dict
         "result": result_of(proof),
         "by_reference": list(about.linked),
         "only_with_unsafe_fixes": about.unsafe,
+        "only_with_bold_fixes": about.bold,
         "fixes": [{**_fix(fix), **_tried(fix, alone, groups), "kept": fix in proved} for fix in fixes],
         "groups": [
             {

@@ -93,11 +93,13 @@ class Fixable:
 
 @dataclass(frozen=True, slots=True)
 class Fixes:
-    """What could be fixed in a project; `unsafe` counts the fixes that only --unsafe-fixes would make."""
+    """What could be fixed in a project; `unsafe` counts the fixes that only --unsafe-fixes would make, `bold` those that
+    only --bold-fixes would try."""
 
     files: tuple[Fixable, ...]
     neighbours: Neighbours
     unsafe: int = 0
+    bold: int = 0
     troubles: tuple[str, ...] = ()
 
     @property
@@ -201,10 +203,11 @@ def find_fixes(
         return Fixes((), Neighbours(root), troubles=tuple(troubles))
     neighbours = Neighbours(project_root(every, config.settings))
     files: list[Fixable] = []
-    unsafe = 0
+    unsafe = bold = 0
     for group in groups:
-        for path, left in _with_fixes(group, jobs):
+        for path, left, to_prove in _with_fixes(group, jobs):
             unsafe += left
+            bold += to_prove
             file = path.relative_to(root).as_posix() if path.is_relative_to(root) else None
             data = read(file) if file is not None else None
             if file is None or data is None:
@@ -214,16 +217,17 @@ def find_fixes(
             fixable = _fixable(file, path, data, settings, neighbours)
             if fixable.fixes:
                 files.append(fixable)
-    return Fixes(tuple(files), neighbours, unsafe, tuple(troubles))
+    return Fixes(tuple(files), neighbours, unsafe, bold, tuple(troubles))
 
 
-def _with_fixes(group: Group, jobs: int) -> Iterable[tuple[Path, int]]:
-    """The files of a group in which there is something to fix, and how much only unsafe fixes would mend."""
+def _with_fixes(group: Group, jobs: int) -> Iterable[tuple[Path, int, int]]:
+    """The files of a group in which there is something to fix, and how much only unsafe fixes would mend, or bold ones."""
     for path, result in zip(group.files, lint_files(group.files, group.settings, jobs), strict=True):
         own = replace(settings_for(path, group.settings), fix="diff")
         possible = [finding for finding in result.findings if applicability(finding, own) is not None]
-        if possible:
-            yield path, sum(not is_applicable(finding, own) for finding in possible)
+        bold = sum(finding.to_prove and not own.bold_fixes for finding in result.findings)
+        if possible or bold:
+            yield path, sum(not is_applicable(finding, own) for finding in possible), bold
 
 
 def _fixable(file: str, path: Path, data: bytes, settings: Settings, neighbours: Neighbours) -> Fixable:

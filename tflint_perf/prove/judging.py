@@ -133,7 +133,10 @@ def _status(times: Times | None, held: Held, learned: Sameness, printed: Printed
     sure = judged_by(times.stretch.effect)
     if min(sure.low, 1 / sure.high) > _EVEN:
         return "no difference", "it makes no difference here"
-    return "no difference", f"no difference was seen between runs that differ: {low:.2f}× to {high:.2f}×"
+    between = f"{low:.2f}× to {high:.2f}×"
+    if low > 1:
+        return "no difference", f"all pairs of runs were faster, though not beyond doubt: {between}"
+    return "no difference", f"no difference was seen between runs that differ: {between}"
 
 
 def _all(times: Times) -> str:

@@ -20,6 +20,8 @@ from tflint_perf.verify.statistics import LOOKS
 # The original without fixes, and one or all of them.
 Version = frozenset[PlacedFix]
 ORIGINAL: Version = frozenset()
+# So many pairs are enough to tell by themselves what is plain.
+_ENOUGH = 5
 # After so many rounds it is known whether the program gives the same twice.
 _KNOWN_AFTER = 2
 
@@ -199,7 +201,7 @@ def _in_turn(
 ) -> tuple[Baseline, dict[Alike, _Tried], int]:
     """Each group by itself, beside runs of the original that all of them share; last, the signal that has ended it early.
 
-    A group of several that pairs leave open gets as many again: it gains more than any of its fixes does.
+    What was faster in all pairs, though not beyond doubt, gets as many again; a single fix does not where few were asked for.
     """
     earlier = baseline.again
     before: list[Trial] = []
@@ -213,7 +215,8 @@ def _in_turn(
                 left = [
                     group
                     for group in left
-                    if len(group) > 1 and is_left_open(judge(baseline, before, after[group]))
+                    if is_left_open(judge(baseline, before, after[group]))
+                    and (len(group) > 1 or options.pairs >= _ENOUGH)
                 ]
             if not left:
                 break

@@ -140,6 +140,7 @@ def _proved(
         tuple(scratch.linked),
         found.unsafe,
         request.pairs,
+        found.bold,
     )
     return proof, about, found
 

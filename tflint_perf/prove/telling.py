@@ -27,6 +27,8 @@ _SO_FAR = ("fix", "at", "times as fast", "what is known")
 _LEFT_OUT = ("fix", "at", "times as fast", "why it was left out")
 # A column of a terminal or a page is too narrow for all places of a group.
 PLACES: Final = 5
+# So many that a run does not get to have a row each.
+_FEW: Final = 3
 
 
 def text(document: Document, style: Style) -> Iterator[str]:
@@ -67,7 +69,7 @@ def headline(document: Document) -> str:
     """What came of it, in a sentence."""
     whole = document["whole"]
     kept, several = len(document["together"]), len(document["together"]) > 1
-    fixes = {_key(fix) for fix in [*document["fixes"], *document["together"]]}
+    fixes = {_key(fix) for fix in [*_reached(document), *document["together"]]}
     match document["result"]:
         case "nothing to fix":
             return "nothing to fix"
@@ -92,8 +94,10 @@ def headline(document: Document) -> str:
 def _nothing_pays(document: Document) -> str:
     """`none of 3 fixes is shown to pay; 1 fix not tried here: needs a GPU`."""
     for_gpu = {_key(fix) for fix in document["fixes"] if fix["status"] == "needs a GPU"}
-    tried = {_key(fix) for fix in [*document["fixes"], *document["together"]]} - for_gpu
+    tried = {_key(fix) for fix in [*_reached(document), *document["together"]]} - for_gpu
     said = [f"none of {_fixes(len(tried))} is shown to pay"] if tried else []
+    if not tried and len(_reached(document)) < len(document["fixes"]):
+        said = [f"the run gets to none of {_fixes(len(document['fixes']))}"]
     if for_gpu:
         needs = "needs" if len(for_gpu) == 1 else "need"
         said.append(f"{_fixes(len(for_gpu))} not tried here: {needs} a GPU")
@@ -196,7 +200,20 @@ def _tables(
         confirmed = document["result"] == "proved"
         yield ("Changed" if document["applied"] else "Pays" if confirmed else "Not confirmed"), _FIXES, inside
     if left:
-        yield "Left out", _LEFT_OUT, [_row(row, why(row), most) for row in left]
+        unreached = [row for row in left if row["status"] == "not reached"]
+        if len(unreached) > _FEW:
+            left = [row for row in left if row not in unreached]
+            places = [place for row in unreached for place in row["places"]]
+        rows_left = [_row(row, why(row), most) for row in left]
+        if len(unreached) > _FEW:
+            rows_left.append((_fixes(len(places)), _files_of(places), "", unreached[0]["why"]))
+        yield "Left out", _LEFT_OUT, rows_left
+
+
+def _files_of(places: Sequence[Mapping[str, Any]]) -> str:
+    """The files of fixes, cut short."""
+    files = list(dict.fromkeys(place["file"] for place in places))
+    return ", ".join(files[:PLACES]) + (", …" if len(files) > PLACES else "")
 
 
 def _kept(rows: Sequence[dict[str, Any]], document: Document) -> Iterator[Mapping[str, Any]]:
@@ -261,6 +278,11 @@ def _place_of(fix: Mapping[str, Any]) -> str:
     return f"{fix['file']}:{cell}{fix['row']}"
 
 
+def _reached(document: Document) -> list[Mapping[str, Any]]:
+    """The fixes of what the run gets to."""
+    return [fix for fix in document["fixes"] if fix["status"] != "not reached"]
+
+
 def notes(document: Document) -> Iterator[str]:
     """How it was found out, and what is to be done now."""
     versions = document["versions"]
@@ -282,8 +304,12 @@ def notes(document: Document) -> Iterator[str]:
         )
     yield from _one_by_one(document)
     yield from _longer_runs(document)
+    if document["result"] == "proved" and any(fix["status"] == "no difference" for fix in document["fixes"]):
+        yield "What makes no difference beside a slow step may pay beside a quick one: once these are applied, prove again."
     if document["only_with_unsafe_fixes"]:
         yield f"{_fixes(document['only_with_unsafe_fixes'], 'more ')} could be tried with the --unsafe-fixes option."
+    if document.get("only_with_bold_fixes"):
+        yield f"{_fixes(document['only_with_bold_fixes'], 'more ')} could be tried with the --bold-fixes option."
     if document["applied"]:
         yield f"Written: {', '.join(document['applied'])}."
     elif document["result"] == "proved":
@@ -303,7 +329,7 @@ def _runs(document: Document) -> Iterator[str]:
         fewer = ", fewer of those that were given up" if of_fixes and min(of_fixes) < asked else ""
         yield f"{counted(asked if of_fixes else of_whole, 'run')} of each version in turn with the original{fewer}"
     if of_fixes and most > asked:
-        yield f"{counted(most, 'run')} where these left open what several fixes gain together"
+        yield f"{counted(most, 'run')} where all of these were faster, though not beyond doubt"
     if of_fixes and of_whole and of_whole not in (asked, most):
         yield f"{counted(of_whole, 'run')} of those that pay together"
 
