@@ -88,15 +88,15 @@ SAID: dict[str, dict[str, Any]] = {
         [(0.081, 0.001), (0.086, 0.001), (0.091, 0.001)], of="rows", grows="cause"
     ),
     # A count is the same whatever the size.
-    "+1 tensor a step": sized([(1.0, 0.0001)] * 3, metric="live tensors", kind="growth"),
-    "+2 to 40 tensors a step, from 8 to 1,024 units": sized(
+    "+1 tensor kept a step": sized([(1.0, 0.0001)] * 3, metric="live tensors", kind="growth"),
+    "+2 to 40 tensors kept a step, from 8 to 1,024 units": sized(
         [(2.0, 0.001), (8.0, 0.001), (40.0, 0.001)], metric="live tensors", kind="growth"
     ),
     "+1 trace a step, 1.6 s each": sized([(0.98, 0.02)] * 3, metric="traces", kind="growth"),
-    "+80 kB to 3.0 MB a trial, from 8 to 1,024 units": sized(
+    "+80 kB to 3.0 MB kept a trial, from 8 to 1,024 units": sized(
         [(8e4, 1.0), (4e5, 1.0), (3e6, 1.0)], metric="host memory", kind="growth", step="a trial"
     ),
-    "of 100 steps, the last 25 take 1.3 to 2.6× as long as the first 25, from 1,024 to 8 units": sized(
+    "steps get ever slower: of 100, the last 25 take 1.3 to 2.6× as long as the first 25, from 1,024 to 8 units": sized(
         [(2.6, 1.0), (2.0, 1.0), (1.3, 1.0)], kind="growth"
     ),
 }
@@ -133,14 +133,14 @@ def test_what_one_size_showed_is_said_as_before(record: dict[str, Any]) -> None:
 def test_a_claim_that_did_not_hold_says_so() -> None:
     refuted = sized([(0.0097, 0.001), (0.012, 0.01), (0.5, 0.5)], verdict="refuted")
     assert cost_of(on_record(refuted)) == (
-        f"{OURS}1.0 to 9.7× the step time, from 1,024 to 8 units, too little for the rule to be on by default; not measured on a GPU"
+        f"{OURS}1.0 to 9.7× the step time, from 1,024 to 8 units, so the rule is off by default; not measured on a GPU"
     )
 
 
 def test_a_table_of_rules_is_about_no_step_of_the_users() -> None:
     assert cost_of(on_record(A_CONSTANT), in_table=True) == "CPU: +170 to 180 ms a step, at 8 to 1,024 units"
     refuted = sized([(0.0097, 0.001), (0.012, 0.01), (0.5, 0.5)], verdict="refuted")
-    said = "1.0 to 9.7× the step time, from 1,024 to 8 units, too little for the rule to be on by default; not measured on a GPU"
+    said = "1.0 to 9.7× the step time, from 1,024 to 8 units, so the rule is off by default; not measured on a GPU"
     assert cost_of(on_record(refuted), in_table=True) == f"CPU: {said}"
 
 
