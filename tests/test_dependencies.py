@@ -8,6 +8,7 @@ from textwrap import dedent
 import pytest
 
 from tflint_perf.config.settings import Settings
+from tflint_perf.finding import Finding
 from tflint_perf.project.linting import lint_files
 
 FEATURES = """
@@ -85,8 +86,8 @@ READ = """
 """
 
 
-def _told(folder: Path, source: str, needs: str) -> list[tuple[str, str | None]]:
-    """The codes found in a script of a project with these requirements, and what is said of their fixes."""
+def _found_in(folder: Path, source: str, needs: str) -> list[Finding]:
+    """What is found in a script of a project with these requirements."""
     (folder / "pyproject.toml").touch()
     (folder / "requirements.txt").write_text(needs)
     (folder / "train.py").write_text(dedent(source))
@@ -114,13 +115,13 @@ def test_what_a_project_does_not_run_yet_is_not_gone_there(
 
 @pytest.mark.parametrize(("needs", "found"), [("tensorflow==1.15.2", []), ("tensorflow==2.1", ["TFP105"])])
 def test_keras_of_version_1_sets_up_no_pipeline(tmp_path: Path, needs: str, found: list[str]) -> None:
-    assert [code for code, _ in _told(tmp_path, PREDICT, needs)] == found
+    assert [finding.code for finding in _found_in(tmp_path, PREDICT, needs)] == found
 
 
 def test_no_fix_writes_what_an_old_release_does_not_have(tmp_path: Path) -> None:
-    ((code, note),) = _told(tmp_path, READ, "tensorflow-gpu==1.8.0")
-    assert code == "TFP504"
-    assert note is not None
-    assert "before 1.13" in note
-    ((_, note),) = _told(tmp_path, READ, "tensorflow>=1.13")
-    assert note is None
+    (old,) = _found_in(tmp_path, READ, "tensorflow-gpu==1.8.0")
+    assert old.code == "TFP504"
+    assert old.note is not None
+    assert "before 1.13" in old.note
+    (new,) = _found_in(tmp_path, READ, "tensorflow>=1.13")
+    assert new.note is None

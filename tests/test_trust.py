@@ -83,10 +83,18 @@ COSTS: dict[str, dict[str, Any]] = {
     "CPU: +1.2 s on a step of 1.0 ms": result(run(1.234), value=1234.0),
     "CPU: nothing gained on a step of 1.0 ms": result(run(0.00101), value=1.01),
     "CPU: +16 ms on 1.0 ms a sample, training included": result(metric="time per sample"),
-    "CPU: steps get ever slower: of 100, the last 25 take 2.1× as long as the first 25": result(value=2.14, kind="growth"),
-    "CPU: +1 tensor kept a step": result(run(0.1, tensors=1.0), value=8.0, metric="live tensors", kind="growth"),
-    "CPU: +3 tensors kept a step": result(run(0.1, tensors=3.0), value=8.0, metric="live tensors", kind="growth"),
-    "CPU: +2.0 MB kept a step": result(run(0.1, leak=2_000_000), value=8.0, metric="host memory", kind="growth"),
+    "CPU: steps get ever slower: of 100, the last 25 take 2.1× as long as the first 25": result(
+        value=2.14, kind="growth"
+    ),
+    "CPU: +1 tensor kept a step": result(
+        run(0.1, tensors=1.0), value=8.0, metric="live tensors", kind="growth"
+    ),
+    "CPU: +3 tensors kept a step": result(
+        run(0.1, tensors=3.0), value=8.0, metric="live tensors", kind="growth"
+    ),
+    "CPU: +2.0 MB kept a step": result(
+        run(0.1, leak=2_000_000), value=8.0, metric="host memory", kind="growth"
+    ),
     "CPU: a new trace each step, 99 ms each": result(
         run(0.1, traces=100), value=4.0, metric="traces", kind="growth"
     ),

@@ -58,7 +58,7 @@ def assign_compiled(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
         "Assign variable to variable in a compiled function",
         edits,
         safe=False,
-        may_change="weights of another type, which are no longer cast",
+        may_change="weights whose type differs between the two, which `set_weights` casts",
     )
 
 

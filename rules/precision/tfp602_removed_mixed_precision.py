@@ -61,7 +61,7 @@ class RemovedMixedPrecision(Rule):
     ## What is left alone
 
     Files that also use the current names, a use in a `try` or under a condition on a
-    version, `tf.compat.v1`, and projects that ask for a TensorFlow before 2.9. The fix changes all uses at once. It is refused where a loss scale is set or read,
+    version, and `tf.compat.v1`. In a project that asks for a TensorFlow before 2.9 the severity is `info`. The fix changes all uses at once. It is refused where a loss scale is set or read,
     since that now works in another way.
 
     ## Sources
@@ -78,8 +78,8 @@ class RemovedMixedPrecision(Rule):
     fixes = "both"
 
     def check(self, model: Model) -> Iterator[Report]:
-        if model.infer.outside.needs_older(2, 9):
-            return
+        # Nothing fails before the project moves on.
+        has_it_still = model.infer.outside.needs_older(2, 9)
         uses = model.own(Precision).removed()
         named = [use for use in uses if use.names_it] or uses[:1]
         for use in _one_an_act(model, named):
@@ -88,6 +88,7 @@ class RemovedMixedPrecision(Rule):
                 "TensorFlow 2.9 removed `keras.mixed_precision.experimental`; "
                 "use `keras.mixed_precision`, where `set_policy` is `set_global_policy`",
                 partial(_update, uses),
+                minor=has_it_still,
             )
 
 
