@@ -66,7 +66,7 @@ class LoopOverTensorRows(Rule):
     needs = ("tf.", "tensorflow", "keras")
     fixes = "unsafe"
     # Windows of steps that each hold one of the evaluations, which come every ten steps.
-    claim = Claim("step time", least=2.0, steps=200)
+    claim = Claim("step time", least=2.0, steps=200, at="for `int` of each")
 
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code():

@@ -103,5 +103,5 @@ class HostDataPerStep(Rule):
                     batch.node,
                     f"{named} makes a batch on the host on each step; {_REMEDIES[batch.how]}",
                     # The experiment's step waits for eager ops on each sample.
-                    as_measured=not batch.ahead and batch.how != "drawn",
+                    as_measured=not batch.ahead and batch.how == "preprocessed",
                 )

@@ -56,7 +56,9 @@ class FeedDictLoop(Rule):
     code = "TFP305"
     name = "feed-dict-loop"
     triggers = (".run(",)
-    claim = Claim("step time", least=1.1, at="for not waiting for a 5 ms disk meanwhile, at 1.6 MB a batch")
+    claim = Claim(
+        "step time", least=1.1, at="which overlaps the 5 ms that a slow disk takes for a batch of 1.6 MB"
+    )
     opt_in = True
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -86,7 +86,7 @@ class TensorAccumulation(Rule):
     fixes = "unsafe"
     through_imports = True
     claim = Claim(
-        "live tensors", least=1.5, kind="growth", at="of one number there, while yours may be large"
+        "live tensors", least=1.5, kind="growth", at="of one number in the script, while yours may be large"
     )
     always_on = True
 

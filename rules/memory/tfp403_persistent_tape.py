@@ -69,7 +69,10 @@ class PersistentTape(Rule):
     needs = ("persistent", "GradientTape(True")
     fixes = "both"
     claim = Claim(
-        "peak device memory", least=1.2, needs_gpu=True, at="as a second pass of 4,096 samples follows"
+        "peak device memory",
+        least=1.2,
+        needs_gpu=True,
+        at="where a second pass (4,096 samples) runs while the tape lives",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

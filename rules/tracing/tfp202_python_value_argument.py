@@ -61,7 +61,7 @@ class PythonValueArgument(Rule):
     name = "python-value-argument"
     triggers = (".function", "@function", "function(", "function as", "defun")
     fixes = "unsafe"
-    claim = Claim("traces", least=1.5, kind="growth", steps=60)
+    claim = Claim("traces", least=1.5, kind="growth", steps=60, at="as each brings a new number")
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.compiled_calls:

@@ -748,3 +748,14 @@ def test_says_what_to_do_by_whether_the_loop_changes_it(given: str, remedy: str)
     source = f"batch_size = 32\nfor step in range(1000):\n    y = tf.convert_to_tensor({given})\n    model.train_on_batch(images, y)\n"
     (finding,) = findings("TFP301", _HEAD + source)
     assert f"; {remedy}" in finding.message
+
+
+def test_what_is_a_tensor_already_is_a_hint_without_a_figure() -> None:
+    source = (
+        _HEAD
+        + "for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(32):\n    train_step(tf.convert_to_tensor(x), y)\n"
+    )
+    (found,) = findings("TFP301", source)
+    assert "converts a batch that is a tensor already" in found.message
+    assert found.minor
+    assert "rule's script" not in found.message

@@ -22,7 +22,7 @@ from tflint_perf.catalogue.measured import Side, runs_of, value_of
 from tflint_perf.records import dataclass
 
 WHAT_COSTS_ARE = (
-    "Costs come from each rule's own small script on two cores or the GPU named; +A on B: the fast form takes B, the slow one A "
+    "Costs come from each rule's own small script on two cores or the GPU named; +A on B: its fast form takes B, its slow one A "
     "more. In your program they may be larger or smaller. They don't add up or multiply, and those of a CPU say nothing of a GPU."
 )
 # A price of the fast form that a message tells, and how. What later steps make good for before so many is soon over.
@@ -228,7 +228,8 @@ def _taken(evidence: Evidence) -> str:
     slow, fast = (value_of(evidence.record, side) for side in ("slow", "fast"))
     if slow is None or fast is None:
         return _other(evidence)
-    return f"{size(slow)} of {evidence.record['claim']['metric']} taken, where {size(fast)} are enough"
+    metric = evidence.record["claim"]["metric"]
+    return f"nearly all {metric} taken ({size(slow)}), where {size(fast)} are enough"
 
 
 def _traces(evidence: Evidence) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tflint_perf.catalogue.addresses import page_address
+from tflint_perf.catalogue.cost import cost_of
 from tflint_perf.catalogue.cost_over_sizes import SIZES_HEADER, cost_over_sizes, rows_of_sizes
 from tflint_perf.catalogue.evidence import Evidence
 from tflint_perf.catalogue.measured import effect_of, figure_of, worse_of
@@ -149,6 +150,9 @@ def _facts(rule: RuleInfo, on_record: OnRecord) -> Iterator[str]:
     evidence = on_record.get(rule.code, ())
     of = "last quarter of the steps over the first" if rule.claim.kind == "growth" else "slow over fast"
     device = ", needs a GPU" if rule.claim.needs_gpu else ""
+    cost = cost_of(evidence, in_table=True)
+    if cost is not None:
+        yield f"Cost in the rule's own script, {cost}."
     yield f"Claim: {rule.claim.metric}, {of}, at least {rule.claim.least:g}×{device}; {_verdicts(rule, evidence)}."
     for record in evidence:
         if record.verdict == "refuted":

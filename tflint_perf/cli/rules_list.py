@@ -74,6 +74,7 @@ def symptom_text(symptom: Symptom, rules: Rules, on_record: OnRecord, style: Sty
         yield from textwrap.wrap(cause.why, _WIDTH)
         yield from (f"  {next(lines)}" for _ in cause.codes)
     yield ""
+    yield from textwrap.wrap(WHAT_COSTS_ARE, _WIDTH)
     for other in SYMPTOMS:
         if other.name in symptom.beside:
             yield f"See also: {other.name} ({other.title})"
