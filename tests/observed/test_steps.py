@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -95,6 +96,34 @@ def test_an_eager_loop(tmp_path: Path) -> None:
     assert record.growth["live tensors"].grows
     assert any("history" in kept.holder for kept in record.kept)
     assert not record.growth["traces"].grows
+
+
+def test_what_a_model_does_is_told_apart_by_who_calls_it(tmp_path: Path, forks: Forks) -> None:
+    program = HEAD + STEP + (
+        "class Net(tf.keras.Model):\n"
+        "    def __init__(self, inner):\n"
+        "        super().__init__()\n"
+        "        self.inner = inner\n"
+        "    def call(self, a):\n"
+        "        return self.inner(a)\n"
+        "model = Net(model)\n"
+        "def act(a):\n"
+        "    return model(a)\n"
+        "for epoch in range(9):\n"
+        "    for a, b in dataset:\n"
+        "        act(a)\n"
+        "        act(a)\n"
+        "        train_step(a, b)\n"
+    )  # fmt: skip
+    record = _run(tmp_path, program, forks.watch).record
+    rows = (tmp_path / "train.py").read_text().splitlines()
+    ops: Counter[str] = Counter()
+    for way in record.ways:
+        if rows[way.spot.row - 1].strip() == "return self.inner(a)":
+            ops[rows[way.callers[0].row - 1].strip()] += sum(e.count for e in way.events if e.kind == "op")
+    acting, training = "return model(a)", "loss = tf.reduce_mean((model(a) - b) ** 2)"
+    assert set(ops) == {acting, training}
+    assert ops[acting] == pytest.approx(2 * ops[training]) and ops[training] > 1
 
 
 def test_a_compiled_step_that_is_traced_again_and_again(tmp_path: Path, forks: Forks) -> None:

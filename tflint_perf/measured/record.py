@@ -119,6 +119,17 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Way:
+    """What a line cost a step while `callers` had called it, the nearest first: its part of `Line.seconds`, and of the events that
+    were told apart by that."""
+
+    spot: Spot
+    callers: tuple[Spot, ...]
+    seconds: float
+    events: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True)
 class Traced:
     """A Python function that was made a graph of.
 
@@ -197,7 +208,7 @@ class Record:
     `parts_sum` is what those of the few steps sum to, when the observer's own time has been taken off, of what others that do as
     much take; `looked_sum` is what they sum to in `step`s, which may do more or less. `looked_at` is how many steps were looked at
     for what; records of old do not say. `between` are the lines that run between the epochs of `fit`, where time that is in no figure
-    for a step goes: `seconds` each time, and the share of all that.
+    for a step goes: `seconds` each time, and the share of all that. `ways` are the lines by who has called them.
     """
 
     program: tuple[str, ...]
@@ -226,6 +237,7 @@ class Record:
     findings: tuple[Settled, ...] = ()
     looked_at: Mapping[Look, int] = field(default_factory=dict)
     between: tuple[Line, ...] = ()
+    ways: tuple[Way, ...] = ()
     schema: int = SCHEMA
 
     @property
@@ -279,6 +291,7 @@ def _record(item: Mapping[str, Any]) -> Record:
             "observer": _interval(item["observer"]),
             "lines": tuple(map(_line, item["lines"])),
             "between": tuple(map(_line, item.get("between", ()))),
+            "ways": tuple(map(_way, item.get("ways", ()))),
             "traces": tuple(
                 Traced(**{**one, "spot": _spot(one["spot"]), "called_at": _spot(one["called_at"])})
                 for one in item["traces"]
@@ -294,6 +307,12 @@ def _record(item: Mapping[str, Any]) -> Record:
 def _line(item: Mapping[str, Any]) -> Line:
     events = tuple(Event(**event) for event in item["events"])
     return Line(**{**item, "spot": Spot(**item["spot"]), "events": events})
+
+
+def _way(item: Mapping[str, Any]) -> Way:
+    callers = tuple(Spot(**spot) for spot in item["callers"])
+    events = tuple(Event(**event) for event in item["events"])
+    return Way(Spot(**item["spot"]), callers, item["seconds"], events)
 
 
 def _growth(item: Mapping[str, Any]) -> Growth:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from time import perf_counter
 
+from tflint_perf.observe.user_code import Stack
+
 # A part, and what stands for the time in which nothing that is known to the observer goes on.
 PYTHON = "python"
 
@@ -22,15 +24,12 @@ class Ledger:
         self.by_step: list[dict[str, float]] = []
         # How often a part was entered from another: (outer, inner).
         self.entries: dict[tuple[str, str], int] = {}
-        self.events: dict[tuple[str, str, str, int], list[float]] = {}
+        self.events: dict[tuple[str, str, Stack], list[float]] = {}
         self._parts: dict[str, float] = {}
         self._stack: list[str] = []
         self._last = 0.0
         self._period = 0
-        self._before: tuple[dict[tuple[str, str], int], dict[tuple[str, str, str, int], list[float]]] = (
-            {},
-            {},
-        )
+        self._before: tuple[dict[tuple[str, str], int], dict[tuple[str, str, Stack], list[float]]] = {}, {}
         self.on = False
 
     @property
@@ -84,11 +83,9 @@ class Ledger:
         self._parts[part] = self._parts.get(part, 0.0) + now - self._last
         self._last = now
 
-    def note(
-        self, kind: str, what: str, row: tuple[str, int], seconds: float = 0.0, size: float = 0.0
-    ) -> None:
-        """Something happened at a row."""
-        key = (kind, what, row[0], row[1])
+    def note(self, kind: str, what: str, rows: Stack, seconds: float = 0.0, size: float = 0.0) -> None:
+        """Something happened at the first of these rows, which the others had called."""
+        key = (kind, what, rows)
         found = self.events.get(key)
         if found is None:
             found = self.events[key] = [0, 0.0, 0.0]

@@ -197,12 +197,12 @@ class Observation:
             "looks": {
                 "seconds": watcher.looks.seconds,
                 "squares": watcher.looks.squares,
-                "lines": [[*place, seconds] for place, seconds in watcher.looks.lines.items()],
+                "lines": [[rows, seconds] for rows, seconds in watcher.looks.lines.items()],
                 "kinds": watcher.looks.kinds,
             },
             "between": {
                 "times": watcher.between,
-                "lines": [[*place, seconds] for place, seconds in watcher.looks.between.items()],
+                "lines": [[rows, seconds] for rows, seconds in watcher.looks.between.items()],
             },
             "profile": {"seconds": watcher.profile.seconds, "events": watcher.profile.events},
             "ever": [[*key, *found] for key, found in watcher.ever.items()],

@@ -14,7 +14,6 @@ from types import FrameType
 from typing import Any
 
 from tflint_perf.observe.ledger import Ledger
-from tflint_perf.observe.user_code import Row
 from tflint_perf.observe.watcher import Watcher
 
 _COPIES = {
@@ -47,7 +46,6 @@ _CHECKPOINTS = ("SaveV2", "RestoreV2", "MergeV2Checkpoints")
 # From the first argument, the result and the frame that calls: a word, and bytes.
 _Told = Callable[[Any, Any, FrameType], tuple[str, int]]
 _IsMeant = Callable[[Sequence[Any]], bool]
-_NOTHING: Row = ("?", 0)
 
 
 class Timers:
@@ -87,14 +85,9 @@ class Timers:
             copy = timed(self._timed, "copies", "copy", _copied(f"np.{name}"), is_meant=_is_tensor)
             self._add(numpy, name, copy)
 
-    def _row(self, frame: FrameType | None) -> Row:
-        places = self._watcher.places
-        user = places.innermost(frame)
-        return places.row(user) if user is not None else _NOTHING
-
     def _op(self, position: int, original: Any) -> Any:
         """Of what starts an op or a function, whose name is the argument at `position`."""
-        watcher, ledger, row_of = self._watcher, self._watcher.ledger, self._row
+        watcher, ledger, rows_of = self._watcher, self._watcher.ledger, self._watcher.places.rows
 
         def start(*args: Any, **keywords: Any) -> Any:
             watcher.started += 1
@@ -110,7 +103,7 @@ class Timers:
                 seconds = ledger.leave(entered)
                 if seconds >= 0 and ledger.current != "input":
                     what = _plain_name(name) if is_function else name
-                    ledger.note(kind, what, row_of(sys._getframe(1)), seconds)
+                    ledger.note(kind, what, rows_of(sys._getframe(1)), seconds)
 
         return start
 
@@ -119,7 +112,7 @@ class Timers:
 
         `told` gives what it was, in a word, and the bytes that it moved.
         """
-        watcher, ledger, row_of = self._watcher, self._watcher.ledger, self._row
+        watcher, ledger, rows_of = self._watcher, self._watcher.ledger, self._watcher.places.rows
 
         def call(*args: Any, **keywords: Any) -> Any:
             if not ledger.on or ledger.current == part or not watcher.is_watched() or not is_meant(args):
@@ -134,7 +127,7 @@ class Timers:
                 if seconds >= 0:
                     frame = sys._getframe(1)
                     what, size = told(args[0], result, frame)
-                    ledger.note(kind, what, row_of(frame), seconds, size)
+                    ledger.note(kind, what, rows_of(frame), seconds, size)
 
         return call
 
