@@ -32,7 +32,18 @@ from tests.observed.made_up import (
     write,
 )
 from tflint_perf.finding import Finding
-from tflint_perf.measured.record import Growth, Interval, Line, Look, Record, Settled, Spot, Steps, Way
+from tflint_perf.measured.record import (
+    Ending,
+    Growth,
+    Interval,
+    Line,
+    Look,
+    Record,
+    Settled,
+    Spot,
+    Steps,
+    Way,
+)
 from tflint_perf.observed.blocks import Blocks
 from tflint_perf.observed.settle import in_order
 
@@ -96,6 +107,25 @@ def test_a_finding_whose_row_never_ran_was_not_reached(tmp_path: Path, blocks: B
     run = record(tmp_path, reached=(Spot("train.py", 1),))
     found = one(run, blocks, finding("TFP406", PRINT))
     assert (found.status, found.seconds, found.why) == ("not reached", 0.0, "not reached")
+
+
+@pytest.mark.parametrize(
+    ("ended", "code", "steps", "why"),
+    [
+        ("error", 1, 30, "the program failed before it got there"),
+        ("error", 1, 0, "the program failed before it got there"),
+        ("signal", 139, 30, "the program failed before it got there"),
+        ("exit", 2, 30, "the program failed before it got there"),
+        ("end", 0, 0, "no steps were found, so there is nothing to compare it with"),
+        ("exit", 0, 30, "not reached"),
+    ],
+)
+def test_of_a_run_that_failed_or_made_no_steps_nobody_knows_what_is_not_reached(
+    tmp_path: Path, blocks: Blocks, ended: Ending, code: int, steps: int, why: str
+) -> None:
+    run = record(tmp_path, reached=(), ended=ended, code=code, steps=Steps(steps, "optimizer", None, None))
+    found = one(run, blocks, finding("TFP406", PRINT))
+    assert (found.status == "not reached", found.why) == (why == "not reached", why)
 
 
 def test_a_row_is_reached_by_its_absolute_name_too(tmp_path: Path, blocks: Blocks) -> None:

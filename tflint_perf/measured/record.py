@@ -68,11 +68,13 @@ Look = Literal["time", "lines", "details"]
 LEAST_LOOKS: Mapping[Look, int] = {"time": 5, "lines": 5, "details": 3}
 # Why nothing is said of a finding then, as `Settled.why`.
 TOO_FEW = "too few steps to tell"
+NO_STEPS = "no steps were found, so there is nothing to compare it with"
+FAILED_BEFORE = "the program failed before it got there"
 # So many steps are enough, whatever a step takes.
 ENOUGH_STEPS = 100
 
 Ending = Literal["end", "steps", "seconds", "exit", "error", "signal"]
-# `not judged`: its row ran, but a run cannot tell what it costs.
+# `not judged`: its row ran, but a run cannot tell what it costs; or it might have run, had the program not failed.
 Status = Literal["confirmed", "cheap", "not reached", "seen in a run", "not judged"]
 
 
@@ -239,6 +241,11 @@ class Record:
     between: tuple[Line, ...] = ()
     ways: tuple[Way, ...] = ()
     schema: int = SCHEMA
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the program did not get as far as it should have."""
+        return self.ended in ("error", "signal") or (self.ended == "exit" and self.code != 0)
 
     @property
     def is_long_enough(self) -> bool:

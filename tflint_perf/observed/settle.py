@@ -14,6 +14,8 @@ from tflint_perf.catalogue.figures import count, seconds, size
 from tflint_perf.finding import Finding
 from tflint_perf.lint.identity import content
 from tflint_perf.measured.record import (
+    FAILED_BEFORE,
+    NO_STEPS,
     TOO_FEW,
     Event,
     EventKind,
@@ -52,7 +54,6 @@ _OFTEN = 0.5
 _PART_OF: Mapping[EventKind, Part] = MappingProxyType(
     {"copy": "copies", "conversion": "conversions", "gc": "gc", "input": "input"}
 )
-_NO_STEPS = "no steps were found, so there is nothing to compare it with"
 _NO_EVIDENCE = "what a run can see of this rule is not known"
 # A list that keeps a tensor of each step makes them more by one, as far as samples show it.
 _STAYS = 0.5
@@ -155,12 +156,12 @@ class Watched:
     def _judged(self, located: Located) -> tuple[Status, float, str]:
         code, rows = located.finding.code, self.rows(located)
         if not self.is_reached(rows):
-            return "not reached", 0.0, "not reached"
+            return self._unreached()
         seen = SEEN.get(code)
         if seen is None:
             return "not judged", 0.0, UNSEEN.get(code, _NO_EVIDENCE)
         if not self.step:
-            return "not judged", 0.0, _NO_STEPS
+            return "not judged", 0.0, NO_STEPS
         cost = self.cost(seen.evidence, rows, content(located.finding))
         if not self.record.is_long_enough:
             # What was counted is certain, what was timed is not.
@@ -178,6 +179,14 @@ class Watched:
             return "confirmed", cost.seconds, self.why(cost)
         said = cost.said if not cost.seconds else self.why(cost)
         return "cheap", cost.seconds, f"seen, but {said}"
+
+    def _unreached(self) -> tuple[Status, float, str]:
+        """What is said of rows that did not run: they might have, had the program got further."""
+        if self.record.has_failed:
+            return "not judged", 0.0, FAILED_BEFORE
+        if not self.record.steps.count:
+            return "not judged", 0.0, NO_STEPS
+        return "not reached", 0.0, "not reached"
 
     def _between(self, rows: Rows) -> float:
         """Seconds that pass in some rows, or in the function that they are in, each time that an epoch is over."""

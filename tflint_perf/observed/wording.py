@@ -10,6 +10,8 @@ from types import MappingProxyType
 from tflint_perf.catalogue.figures import number, ratio, seconds
 from tflint_perf.measured.record import (
     ENOUGH_STEPS,
+    FAILED_BEFORE,
+    NO_STEPS,
     PARTS,
     TOO_FEW,
     Ending,
@@ -254,10 +256,11 @@ def costs_title(record: Record) -> str:
 def not_judged(record: Record) -> Iterator[tuple[str, Sequence[Settled]]]:
     """The findings of which the run says nothing, by the reason."""
     left = with_status(record, "not judged")
+    by_itself = (TOO_FEW, FAILED_BEFORE, NO_STEPS)
     reasons = {
         "their rows were not reached": with_status(record, "not reached"),
-        TOO_FEW: [one for one in left if one.why == TOO_FEW],
-        "a run cannot tell": [one for one in left if one.why != TOO_FEW],
+        **{why: [one for one in left if one.why == why] for why in by_itself},
+        "a run cannot tell": [one for one in left if one.why not in by_itself],
     }
     yield from ((said, found) for said, found in reasons.items() if found)
 
