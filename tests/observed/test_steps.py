@@ -126,6 +126,33 @@ def test_what_a_model_does_is_told_apart_by_who_calls_it(tmp_path: Path, forks: 
     assert ops[acting] == pytest.approx(2 * ops[training]) and ops[training] > 1
 
 
+def test_whatever_of_numpy_a_tensor_is_given_to_copies_it_to_the_host(tmp_path: Path, forks: Forks) -> None:
+    calls = (
+        "amax(t, axis=-1)",
+        "max(a=t)",
+        "std(t)",
+        "absolute(t)",
+        "maximum(0.0, t)",
+        "array(t)",
+        "stack([t, t])",
+    )
+    program = HEAD + COMPILED + (
+        "exp, t = np.exp, tf.ones((4, 4))\n"
+        "for number in range(90):\n"
+        "    train_step(x[:16], y[:16])\n"
+        "    assert np.add.reduce(x[0]) and isinstance(np.exp, np.ufunc) and np.exp == exp\n"
+        "    np.shape(t)\n"
+        "    np.abs(x)\n"
+        "    np.amax(x)\n"
+    ) + "".join(f"    np.{call}\n" for call in calls) + "assert np.exp is exp\n"  # fmt: skip
+    seen = _run(tmp_path, program, forks.watch, steps=120)
+    assert seen.code == 0, seen.stderr
+    copies = _events(seen.record, tmp_path, "copy")
+    assert {source: [(event.what, event.count) for event in events] for source, events in copies.items()} == {
+        f"np.{call}": [(f"np.{call.partition('(')[0]}", pytest.approx(1))] for call in calls
+    }
+
+
 def test_a_compiled_step_that_is_traced_again_and_again(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + COMPILED.replace("(a, b):", "(a, b, number):") + (
         "for number in range(90):\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 
 from tflint_perf.observe.user_code import Stack
@@ -31,6 +32,8 @@ class Ledger:
         self._period = 0
         self._before: tuple[dict[tuple[str, str], int], dict[tuple[str, str, Stack], list[float]]] = {}, {}
         self.on = False
+        # What is to be done, too, as steps begin and end that are looked at.
+        self.on_turn: list[Callable[[bool], None]] = []
 
     @property
     def steps(self) -> int:
@@ -46,20 +49,26 @@ class Ledger:
         """A step begins."""
         self._stack, self._parts = [], {}
         self._before = dict(self.entries), {key: list(found) for key, found in self.events.items()}
-        self._last = perf_counter()
         self._period += 1
-        self.on = True
+        self.turn(on=True)
+        self._last = perf_counter()
 
     def end(self) -> None:
         """The step is over."""
         self._settle(self.current)
         self.by_step.append(self._parts)
-        self.on = False
+        self.turn(on=False)
 
     def forget(self) -> None:
         """The step is none of those that count: it is as if nobody had looked at it."""
         self.entries, self.events = self._before
-        self.on = False
+        self.turn(on=False)
+
+    def turn(self, *, on: bool) -> None:
+        """Look from now on, or no more."""
+        self.on = on
+        for act in self.on_turn:
+            act(on)
 
     def enter(self, part: str) -> tuple[int, int, float]:
         """A part begins; `leave` ends it with what this gives."""
