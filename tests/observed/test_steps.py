@@ -168,6 +168,19 @@ def test_a_compiled_step_that_is_traced_again_and_again(tmp_path: Path, forks: F
     assert record.parts["tracing"] > record.parts["device"]
 
 
+def test_a_first_call_that_traces_twice_to_make_variables_has_no_other_cause(
+    tmp_path: Path, forks: Forks
+) -> None:
+    program = HEAD + COMPILED.replace("@tf.function", "@tf.function(reduce_retracing=True)") + (
+        "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        "for number in range(90):\n"
+        "    train_step(x[:16], y[:16])\n"
+    )  # fmt: skip
+    record = _run(tmp_path, program, forks.watch, steps=20).record
+    (traced,) = (trace for trace in record.traces if trace.function == "train_step")
+    assert traced.causes == {"first call": 2}
+
+
 def test_a_function_that_is_made_anew_and_shapes_that_change(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + COMPILED + (
         "for number in range(90):\n"
@@ -261,7 +274,7 @@ def test_fit_with_a_slow_pipeline(tmp_path: Path, forks: Forks) -> None:
         "        dataset.map(late), verbose=0)\n"
     )  # fmt: skip
     record = _run(tmp_path, program, forks.watch, steps=120).record
-    assert _loop(tmp_path, record) == "model.fit("
+    assert (record.steps.kind, _loop(tmp_path, record)) == ("keras", "model.fit(")
     assert record.step is not None
     assert record.parts["input"] > 0.5 * record.step.value
 

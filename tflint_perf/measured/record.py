@@ -186,7 +186,7 @@ class Settled:
 
 @dataclass(frozen=True)
 class Steps:
-    """How steps were found: `kind` is `optimizer`, `session`, `gradient`, `keras` or `told`.
+    """How steps were found: `kind` is `optimizer`, `session`, `gradient` or `told`, or `keras` where they are batches of `fit`.
 
     `loop` is the row of the loop whose rounds are the steps, or of the call (`fit`) that has the loop inside; `update` the
     line in it that applies gradients.

@@ -174,7 +174,7 @@ class Observation:
             "versions": _versions(),
             "device": _device(),
             "tensorflow": "tensorflow" in sys.modules,
-            "kind": watcher.clock.kind,
+            "kind": "keras" if watcher.clock.is_in_library() else watcher.clock.kind,
             "loop": loop,
             "update": best.update if best is not None else None,
             "notes": list(watcher.notes),

@@ -64,7 +64,7 @@ _FOUND: Mapping[str, str] = MappingProxyType(
         "optimizer": "an iteration of the loop",
         "gradient": "an iteration of the loop",
         "session": "an iteration of the loop",
-        "keras": "a batch of the call",
+        "keras": "a batch of `fit`",
         "told": "an iteration of the loop",
     }
 )
@@ -75,6 +75,8 @@ _LOOKS: Mapping[Look, str] = MappingProxyType(
 _ROUGH = 0.05
 # A share of a step that is not worth a row.
 _LEAST_SHARE = 0.001
+# Seconds that a trace takes which is worth a row, whoever's function it is.
+_LONG_TRACE = 0.1
 COST = frozenset({"confirmed", "seen in a run"})
 
 
@@ -174,8 +176,10 @@ def line_events(line: Line) -> str:
 
 
 def traced(record: Record) -> Sequence[Traced]:
-    """The functions that were traced more than once, or long, the costliest first."""
-    worth = [one for one in record.traces if one.count > 1 or one.seconds >= 0.1]
+    """The functions that were traced long, and those of the user's that were more than once, the costliest first."""
+    worth = [
+        one for one in record.traces if one.seconds >= _LONG_TRACE or (one.count > 1 and one.spot is not None)
+    ]
     return sorted(worth, key=lambda one: (-one.in_steps, -one.seconds))
 
 
