@@ -11,7 +11,7 @@ import pytest
 
 from tests.commandline import SLOW, CommandLine
 from tests.observed.made_up import STEP, record
-from tflint_perf.measured.record import Settled, Spot, Status, from_json, to_json
+from tflint_perf.measured.record import Settled, Spot, Status, Steps, from_json, to_json
 
 GC = "gc.collect()"
 TWICE = SLOW + "        gc.collect()\n"
@@ -233,6 +233,17 @@ def test_what_is_no_record_is_refused_in_one_line(
     ran = tflint_perf("--measured=run.json")
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
     assert said in ran.err
+
+
+def test_the_record_of_a_run_without_steps_is_refused_and_silences_nothing(tflint_perf: CommandLine) -> None:
+    path = keep(tflint_perf.folder, settled(14, status="not reached"))
+    made = from_json(path.read_text(encoding="utf-8"))
+    none = replace(made, steps=Steps(0, "none", None, None), step=None, ended="error", code=1)
+    path.write_text(to_json(none), encoding="utf-8")
+    tflint_perf.write("train.py", SLOW)
+    ran = tflint_perf("--select=TFP406", "--measured=run.json", "train.py")
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+    assert "run.json: that run made no training steps" in ran.err
 
 
 def test_a_record_comes_back_from_its_file_as_it_was(tmp_path: Path) -> None:

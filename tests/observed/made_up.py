@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tflint_perf.finding import Finding, Place
@@ -20,6 +21,7 @@ from tflint_perf.measured.record import (
     Spot,
     Steps,
     Traced,
+    Way,
 )
 from tflint_perf.observed.blocks import Blocks
 from tflint_perf.observed.seen import seen_in_a_run
@@ -66,6 +68,12 @@ TAPE, GRADIENT, APPLY, LOSS_OF, LOOP, CONVERT, CALL, APPEND, PRINT, INNER, DOUBL
 )  # fmt: skip
 
 
+# Who calls the rows of a function.
+CALLERS: Mapping[range, tuple[int, ...]] = MappingProxyType(
+    {range(8, 9): (13, CALL), range(12, 18): (CALL,), range(21, 22): (14, CALL)}
+)
+
+
 def event(
     kind: EventKind, what: str = "", count: float = 1.0, seconds: float = 0.0, size: float = 0.0
 ) -> Event:
@@ -75,6 +83,18 @@ def event(
 def line(row: int, seconds: float, *events: Event, file: str = "train.py") -> Line:
     source = PROGRAM.splitlines()[row - 1].strip() if row <= len(PROGRAM.splitlines()) else ""
     return Line(Spot(file, row), source, seconds, seconds / STEP, events)
+
+
+def ways(lines: Iterable[Line]) -> tuple[Way, ...]:
+    """The one way that leads to each line."""
+    return tuple(
+        Way(one.spot, tuple(Spot("train.py", row) for row in _callers(one)), one.seconds, one.events)
+        for one in lines
+    )
+
+
+def _callers(one: Line) -> tuple[int, ...]:
+    return next((callers for rows, callers in CALLERS.items() if one.spot.row in rows), ())
 
 
 def record(root: Path, *lines: Line, **fields: Any) -> Record:
@@ -95,6 +115,7 @@ def record(root: Path, *lines: Line, **fields: Any) -> Record:
         observer=Interval(1.02, 1.01, 1.04),
         detail=1.5,
         lines=lines,
+        ways=ways(lines),
         reached=tuple(Spot("train.py", row) for row in range(1, len(PROGRAM.splitlines()) + 1)),
     )
     return replace(made, **fields)

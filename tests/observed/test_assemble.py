@@ -31,10 +31,10 @@ def _seen(**more: Any) -> dict[str, Any]:
             "by_step": [{"python": 0.006, "op": 0.008, "copies": 0.001}] * 3,
             "entries": [["python", "op", 300], ["python", "copies", 3]],
             "timer": 1e-5, "idle": 1e-7, "steps": 3,
-            "events": [["op", "MatMul", "train.py", 11, 300, 0.02, 0]],
+            "events": [["op", "MatMul", [["train.py", 11]], 300, 0.02, 0]],
         },
         "looks": {
-            "seconds": 0.3, "lines": [["train.py", 11, 0.2], ["train.py", 12, 0.1]],
+            "seconds": 0.3, "lines": [[[["train.py", 11]], 0.2], [[["train.py", 12]], 0.1]],
             "kinds": {"dispatch": 0.2, "rest": 0.1},
         },
         "profile": {"seconds": 1.0, "events": {"EagerExecute": 0.4, "EagerKernelExecute": 0.1, "IteratorGetNextOp": 0.0}},
@@ -160,7 +160,10 @@ def test_steps_that_make_a_graph_are_told_apart_where_they_are_rare() -> None:
 
 
 def test_what_is_done_between_epochs_is_told_each_time_and_by_line() -> None:
-    between = {"times": [2.0, 4.0], "lines": [["train.py", 30, 3.0], ["train.py", 31, 1.0]]}
+    between = {
+        "times": [2.0, 4.0],
+        "lines": [[[["train.py", 30], ["train.py", 2]], 3.0], [[["train.py", 31]], 1.0]],
+    }
     record = record_of(_seen(between=between), ["train.py"], Path("/project"))
     assert [(line.spot.row, line.seconds, line.share) for line in record.between] == [
         (30, 1.5, 0.75),
@@ -232,6 +235,28 @@ def test_lines_have_what_happened_at_them() -> None:
     assert first.share == pytest.approx(2 / 3)
     assert first.seconds == pytest.approx(0.010 * 2 / 3)
     assert [(event.what, event.count) for event in first.events] == [("MatMul", 100)]
+
+
+def test_what_a_line_does_is_told_apart_by_who_has_called_it() -> None:
+    act, train = [["train.py", 11], ["train.py", 40]], [["train.py", 11], ["train.py", 50]]
+    close = {
+        **_seen()["close"],
+        "events": [
+            ["op", "MatMul", act, 3, 0.02, 0],
+            ["op", "MatMul", train, 297, 0.01, 0],
+            ["op", "Add", [], 3, 0.1, 0],
+        ],
+    }
+    looks = {**_seen()["looks"], "lines": [[act, 0.1], [train, 0.2]]}
+    record = record_of(_seen(close=close, looks=looks), ["train.py"], Path("/project"))
+    (line,) = record.lines
+    assert (line.spot.row, [event.count for event in line.events]) == (11, [100])
+    assert line.share == pytest.approx(1.0)
+    assert [
+        ([spot.row for spot in way.callers], round(way.seconds, 5), [event.count for event in way.events])
+        for way in record.ways
+    ] == [([50], 0.00667, [99]), ([40], 0.00333, [1])]
+    assert [way.callers for way in from_json(to_json(record)).ways] == [way.callers for way in record.ways]
 
 
 def _samples(tensors: Any, traces: Any = lambda step: 2) -> list[list[int]]:

@@ -253,3 +253,13 @@ def test_the_observer_is_not_the_users_either() -> None:
     places = Places(str(Path(user_code.__file__).parents[2]))
     assert places.name_of(user_code.__file__) is None
     assert places.name_of(__file__) == "tests/observed/test_clock.py"
+
+
+def test_the_rows_that_run_are_the_users_from_the_innermost_on_each_once(tmp_path: Path) -> None:
+    source = "def down(n, then):\n    if n:\n        return down(n - 1, then)\n    return then()\n\n\ndown(3, then)\n"
+    places, found = Places(str(tmp_path)), []
+    exec(
+        compile(source, str(tmp_path / "train.py"), "exec"),
+        {"then": lambda: found.extend(places.rows(sys._getframe(1)))},
+    )
+    assert found == [("train.py", 4), ("train.py", 3), ("train.py", 7)]

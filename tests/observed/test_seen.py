@@ -31,7 +31,7 @@ from tests.observed.made_up import (
     traced,
     write,
 )
-from tflint_perf.measured.record import Event, Line, Look, Spot, Steps
+from tflint_perf.measured.record import Event, Line, Look, Spot, Steps, Way
 from tflint_perf.observed.blocks import Blocks
 from tflint_perf.observed.seen import seen_in_a_run
 from tflint_perf.observed.settle import Watched
@@ -136,6 +136,21 @@ def test_an_eager_model_beside_a_compiled_step_is_found_where_it_is_called(
         tmp_path, line(21, 3e-3, event("op", "MatMul", 20)), line(CALL, 2e-3, event("function", "train_step"))
     )
     assert codes(seen(run, blocks)) == [("TFP107", 21)]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_a_model_costs_where_it_is_found_what_no_finding_at_a_call_has(
+    tmp_path: Path, blocks: Blocks, share: float
+) -> None:
+    forward = line(8, 4e-3, event("op", "MatMul", 64))
+    below, other = (
+        Way(forward.spot, (Spot("train.py", row),), part * 4e-3, (event("op", "MatMul", part * 64),))
+        for row, part in ((DOUBLE, 1 - share), (PRINT, share))
+    )
+    run = record(tmp_path, forward, ways=(below, other))
+    assert [one.seconds for one in seen(run, blocks)] == [pytest.approx(4e-3)]
+    rest = seen(run, blocks, finding("TFP107", DOUBLE))
+    assert [one.seconds for one in rest] == ([pytest.approx(2e-3)] if share else [])
 
 
 def test_a_step_of_keras_that_runs_op_by_op_is_found_at_the_call_of_fit(

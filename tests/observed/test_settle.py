@@ -32,7 +32,18 @@ from tests.observed.made_up import (
     write,
 )
 from tflint_perf.finding import Finding
-from tflint_perf.measured.record import Growth, Interval, Line, Look, Record, Settled, Spot, Steps
+from tflint_perf.measured.record import (
+    Ending,
+    Growth,
+    Interval,
+    Line,
+    Look,
+    Record,
+    Settled,
+    Spot,
+    Steps,
+    Way,
+)
 from tflint_perf.observed.blocks import Blocks
 from tflint_perf.observed.settle import in_order
 
@@ -98,6 +109,25 @@ def test_a_finding_whose_row_never_ran_was_not_reached(tmp_path: Path, blocks: B
     assert (found.status, found.seconds, found.why) == ("not reached", 0.0, "not reached")
 
 
+@pytest.mark.parametrize(
+    ("ended", "code", "steps", "why"),
+    [
+        ("error", 1, 30, "the program failed before it got there"),
+        ("error", 1, 0, "the program failed before it got there"),
+        ("signal", 139, 30, "the program failed before it got there"),
+        ("exit", 2, 30, "the program failed before it got there"),
+        ("end", 0, 0, "no steps were found, so there is nothing to compare it with"),
+        ("exit", 0, 30, "not reached"),
+    ],
+)
+def test_of_a_run_that_failed_or_made_no_steps_nobody_knows_what_is_not_reached(
+    tmp_path: Path, blocks: Blocks, ended: Ending, code: int, steps: int, why: str
+) -> None:
+    run = record(tmp_path, reached=(), ended=ended, code=code, steps=Steps(steps, "optimizer", None, None))
+    found = one(run, blocks, finding("TFP406", PRINT))
+    assert (found.status == "not reached", found.why) == (why == "not reached", why)
+
+
 def test_a_row_is_reached_by_its_absolute_name_too(tmp_path: Path, blocks: Blocks) -> None:
     run = record(tmp_path, reached=(Spot(str(tmp_path / "train.py"), PRINT),))
     assert one(run, blocks, finding("TFP406", PRINT)).status == "cheap"
@@ -160,6 +190,27 @@ def test_a_model_called_in_the_loop_of_steps_costs_what_its_row_takes(tmp_path: 
         tmp_path, line(CALL, 2e-3, event("op", "MatMul", 20)), line(DOUBLE, 3e-3, event("op", "Mul", 9))
     )
     assert one(run, blocks, finding("TFP107", CALL)).seconds == 2e-3
+
+
+FORWARD = line(8, 3e-3, event("op", "Relu", 30))
+FROM_THE_STEP = Way(FORWARD.spot, (Spot("train.py", 13), Spot("train.py", CALL)), 2e-3, FORWARD.events)
+
+
+@pytest.mark.parametrize(("code", "row"), [("TFP107", DOUBLE), ("TFP102", INNER), ("TFP303", DOUBLE)])
+def test_a_call_costs_what_ran_below_it_and_not_what_the_same_code_did_for_others(
+    tmp_path: Path, blocks: Blocks, code: str, row: int
+) -> None:
+    own = Way(FORWARD.spot, (Spot("train.py", DOUBLE),), 1e-3, (event("op", "Relu", 10),))
+    run = record(tmp_path, FORWARD, ways=(FROM_THE_STEP, own))
+    assert one(run, blocks, finding(code, row)).seconds == pytest.approx(1e-3)
+    nobody = record(tmp_path, FORWARD, ways=(FROM_THE_STEP,))
+    assert one(nobody, blocks, finding(code, row)).status == "cheap"
+
+
+def test_a_call_that_is_rare_costs_what_looks_saw_below_it(tmp_path: Path, blocks: Blocks) -> None:
+    own = Way(FORWARD.spot, (Spot("train.py", DOUBLE),), 1e-3)
+    found = one(record(tmp_path, FORWARD, ways=(FROM_THE_STEP, own)), blocks, finding("TFP107", DOUBLE))
+    assert (found.status, found.why) == ("confirmed", "1.0 of 8.0 ms a step")
 
 
 @pytest.mark.parametrize(
@@ -299,7 +350,12 @@ def test_events_take_no_more_than_their_part_of_the_step(tmp_path: Path, blocks:
 def test_batches_made_on_the_host_cost_what_the_functions_take_that_make_them(
     tmp_path: Path, blocks: Blocks
 ) -> None:
-    run = record(tmp_path, line(CALL, 1e-4), line(13, 2e-3, event("random", "normal", 1, 1e-3)))
+    run = record(
+        tmp_path,
+        line(CALL, 1e-4),
+        line(13, 2e-3, event("random", "normal", 1, 1e-3)),
+        line(DOUBLE, 3e-3),
+    )
     found = one(run, blocks, finding("TFP303", CALL))
     assert found.seconds == pytest.approx(2.1e-3)
     assert found.why == "2.1 of 8.0 ms a step: with `train_step`"
@@ -339,7 +395,6 @@ def test_rows_of_notebooks_are_those_of_their_cells(tmp_path: Path) -> None:
 def test_a_file_that_is_not_for_this_python_has_rows_alone(tmp_path: Path) -> None:
     blocks = write(tmp_path, "print 'x'\nwhile 1:\n  pass\n")
     assert blocks.around(Spot("train.py", 3)).of == "row"
-    assert blocks.called_in(blocks.around(Spot("train.py", 3))) == ()
 
 
 def test_lines_of_a_step_in_another_file_are_found_there(tmp_path: Path, blocks: Blocks) -> None:

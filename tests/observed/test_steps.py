@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -97,6 +98,61 @@ def test_an_eager_loop(tmp_path: Path) -> None:
     assert not record.growth["traces"].grows
 
 
+def test_what_a_model_does_is_told_apart_by_who_calls_it(tmp_path: Path, forks: Forks) -> None:
+    program = HEAD + STEP + (
+        "class Net(tf.keras.Model):\n"
+        "    def __init__(self, inner):\n"
+        "        super().__init__()\n"
+        "        self.inner = inner\n"
+        "    def call(self, a):\n"
+        "        return self.inner(a)\n"
+        "model = Net(model)\n"
+        "def act(a):\n"
+        "    return model(a)\n"
+        "for epoch in range(9):\n"
+        "    for a, b in dataset:\n"
+        "        act(a)\n"
+        "        act(a)\n"
+        "        train_step(a, b)\n"
+    )  # fmt: skip
+    record = _run(tmp_path, program, forks.watch).record
+    rows = (tmp_path / "train.py").read_text().splitlines()
+    ops: Counter[str] = Counter()
+    for way in record.ways:
+        if rows[way.spot.row - 1].strip() == "return self.inner(a)":
+            ops[rows[way.callers[0].row - 1].strip()] += sum(e.count for e in way.events if e.kind == "op")
+    acting, training = "return model(a)", "loss = tf.reduce_mean((model(a) - b) ** 2)"
+    assert set(ops) == {acting, training}
+    assert ops[acting] == pytest.approx(2 * ops[training]) and ops[training] > 1
+
+
+def test_whatever_of_numpy_a_tensor_is_given_to_copies_it_to_the_host(tmp_path: Path, forks: Forks) -> None:
+    calls = (
+        "amax(t, axis=-1)",
+        "max(a=t)",
+        "std(t)",
+        "absolute(t)",
+        "maximum(0.0, t)",
+        "array(t)",
+        "stack([t, t])",
+    )
+    program = HEAD + COMPILED + (
+        "exp, t = np.exp, tf.ones((4, 4))\n"
+        "for number in range(90):\n"
+        "    train_step(x[:16], y[:16])\n"
+        "    assert np.add.reduce(x[0]) and isinstance(np.exp, np.ufunc) and np.exp == exp\n"
+        "    np.shape(t)\n"
+        "    np.abs(x)\n"
+        "    np.amax(x)\n"
+    ) + "".join(f"    np.{call}\n" for call in calls) + "assert np.exp is exp\n"  # fmt: skip
+    seen = _run(tmp_path, program, forks.watch, steps=120)
+    assert seen.code == 0, seen.stderr
+    copies = _events(seen.record, tmp_path, "copy")
+    assert {source: [(event.what, event.count) for event in events] for source, events in copies.items()} == {
+        f"np.{call}": [(f"np.{call.partition('(')[0]}", pytest.approx(1))] for call in calls
+    }
+
+
 def test_a_compiled_step_that_is_traced_again_and_again(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + COMPILED.replace("(a, b):", "(a, b, number):") + (
         "for number in range(90):\n"
@@ -110,6 +166,19 @@ def test_a_compiled_step_that_is_traced_again_and_again(tmp_path: Path, forks: F
     assert traced.called_at is not None and traced.called_at.row == record.steps.loop.row + 1  # type: ignore[union-attr]
     assert record.growth["traces"].grows
     assert record.parts["tracing"] > record.parts["device"]
+
+
+def test_a_first_call_that_traces_twice_to_make_variables_has_no_other_cause(
+    tmp_path: Path, forks: Forks
+) -> None:
+    program = HEAD + COMPILED.replace("@tf.function", "@tf.function(reduce_retracing=True)") + (
+        "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        "for number in range(90):\n"
+        "    train_step(x[:16], y[:16])\n"
+    )  # fmt: skip
+    record = _run(tmp_path, program, forks.watch, steps=20).record
+    (traced,) = (trace for trace in record.traces if trace.function == "train_step")
+    assert traced.causes == {"first call": 2}
 
 
 def test_a_function_that_is_made_anew_and_shapes_that_change(tmp_path: Path, forks: Forks) -> None:
@@ -205,7 +274,7 @@ def test_fit_with_a_slow_pipeline(tmp_path: Path, forks: Forks) -> None:
         "        dataset.map(late), verbose=0)\n"
     )  # fmt: skip
     record = _run(tmp_path, program, forks.watch, steps=120).record
-    assert _loop(tmp_path, record) == "model.fit("
+    assert (record.steps.kind, _loop(tmp_path, record)) == ("keras", "model.fit(")
     assert record.step is not None
     assert record.parts["input"] > 0.5 * record.step.value
 

@@ -149,6 +149,21 @@ def test_a_cause_of_a_trace_that_nobody_saw_is_called_that(run: Record) -> None:
     assert "a reason that was not seen (1×)" in said
 
 
+@pytest.mark.parametrize(
+    ("row", "seconds", "named"), [(None, 0.0, False), (None, 0.5, True), (11, 0.0, True)]
+)
+def test_a_function_of_a_library_that_is_traced_again_is_named_where_it_takes_long(
+    run: Record, row: int | None, seconds: float, named: bool
+) -> None:
+    again = traced(row, CALL, {"first call": 1, "new function object": 2}, seconds)
+    assert ("Traced" in text(replace(run, traces=(again,)))) == named
+
+
+def test_batches_of_fit_are_called_that(run: Record) -> None:
+    steps = replace(run.steps, kind="keras", update=None)
+    assert "200 steps, each a batch of `fit` at train.py:24; the" in text(replace(run, steps=steps), 120)
+
+
 def test_findings_stand_by_what_mending_would_save(run: Record) -> None:
     rows = part(text(run), "What fixing would save per step, at most")
     assert rows[0] == "  4.50 ms  56%  train.py:12  TFP101 tfp101 (confirmed)"

@@ -80,11 +80,11 @@ def read(path: Path, where: str) -> Measured:
         where: what names the file, for messages.
 
     Raises:
-        ConfigError: it is missing, or no record of a run.
+        ConfigError: it is missing, no record of a run, or of one that made no steps and so knows no costs.
     """
     try:
         status = path.stat()
-        return _read(path, status.st_mtime_ns, status.st_size)
+        measured = _read(path, status.st_mtime_ns, status.st_size)
     except OSError as error:
         raise ConfigError(f"{path}: {reason(error)}", where) from None
     except (ValueError, RecursionError) as error:
@@ -92,11 +92,18 @@ def read(path: Path, where: str) -> Measured:
         raise ConfigError(
             f"{path}: no record of a run, as `tflint-perf run -o` writes it: {said}", where
         ) from None
+    if measured is None:
+        raise ConfigError(
+            f"{path}: that run made no training steps, so it tells nothing of what findings cost", where
+        )
+    return measured
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, mtime: int, size: int) -> Measured:
+def _read(path: Path, mtime: int, size: int) -> Measured | None:
     record = read_record(path)
+    if not record.steps.count:
+        return None
     root = root_of(record, path)
     files: dict[str, list[Settled]] = {}
     for one in record.findings:

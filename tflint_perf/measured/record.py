@@ -68,11 +68,13 @@ Look = Literal["time", "lines", "details"]
 LEAST_LOOKS: Mapping[Look, int] = {"time": 5, "lines": 5, "details": 3}
 # Why nothing is said of a finding then, as `Settled.why`.
 TOO_FEW = "too few steps to tell"
+NO_STEPS = "no steps were found, so there is nothing to compare it with"
+FAILED_BEFORE = "the program failed before it got there"
 # So many steps are enough, whatever a step takes.
 ENOUGH_STEPS = 100
 
 Ending = Literal["end", "steps", "seconds", "exit", "error", "signal"]
-# `not judged`: its row ran, but a run cannot tell what it costs.
+# `not judged`: its row ran, but a run cannot tell what it costs; or it might have run, had the program not failed.
 Status = Literal["confirmed", "cheap", "not reached", "seen in a run", "not judged"]
 
 
@@ -116,6 +118,17 @@ class Line:
     share: float
     events: tuple[Event, ...] = ()
     error: float = 0.0
+
+
+@dataclass(frozen=True)
+class Way:
+    """What a line cost a step while `callers` had called it, the nearest first: its part of `Line.seconds`, and of the events that
+    were told apart by that."""
+
+    spot: Spot
+    callers: tuple[Spot, ...]
+    seconds: float
+    events: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -173,7 +186,7 @@ class Settled:
 
 @dataclass(frozen=True)
 class Steps:
-    """How steps were found: `kind` is `optimizer`, `session`, `gradient`, `keras` or `told`.
+    """How steps were found: `kind` is `optimizer`, `session`, `gradient` or `told`, or `keras` where they are batches of `fit`.
 
     `loop` is the row of the loop whose rounds are the steps, or of the call (`fit`) that has the loop inside; `update` the
     line in it that applies gradients.
@@ -197,7 +210,7 @@ class Record:
     `parts_sum` is what those of the few steps sum to, when the observer's own time has been taken off, of what others that do as
     much take; `looked_sum` is what they sum to in `step`s, which may do more or less. `looked_at` is how many steps were looked at
     for what; records of old do not say. `between` are the lines that run between the epochs of `fit`, where time that is in no figure
-    for a step goes: `seconds` each time, and the share of all that.
+    for a step goes: `seconds` each time, and the share of all that. `ways` are the lines by who has called them.
     """
 
     program: tuple[str, ...]
@@ -226,7 +239,13 @@ class Record:
     findings: tuple[Settled, ...] = ()
     looked_at: Mapping[Look, int] = field(default_factory=dict)
     between: tuple[Line, ...] = ()
+    ways: tuple[Way, ...] = ()
     schema: int = SCHEMA
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the program did not get as far as it should have."""
+        return self.ended in ("error", "signal") or (self.ended == "exit" and self.code != 0)
 
     @property
     def is_long_enough(self) -> bool:
@@ -279,6 +298,7 @@ def _record(item: Mapping[str, Any]) -> Record:
             "observer": _interval(item["observer"]),
             "lines": tuple(map(_line, item["lines"])),
             "between": tuple(map(_line, item.get("between", ()))),
+            "ways": tuple(map(_way, item.get("ways", ()))),
             "traces": tuple(
                 Traced(**{**one, "spot": _spot(one["spot"]), "called_at": _spot(one["called_at"])})
                 for one in item["traces"]
@@ -294,6 +314,12 @@ def _record(item: Mapping[str, Any]) -> Record:
 def _line(item: Mapping[str, Any]) -> Line:
     events = tuple(Event(**event) for event in item["events"])
     return Line(**{**item, "spot": Spot(**item["spot"]), "events": events})
+
+
+def _way(item: Mapping[str, Any]) -> Way:
+    callers = tuple(Spot(**spot) for spot in item["callers"])
+    events = tuple(Event(**event) for event in item["events"])
+    return Way(Spot(**item["spot"]), callers, item["seconds"], events)
 
 
 def _growth(item: Mapping[str, Any]) -> Growth:

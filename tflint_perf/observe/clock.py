@@ -231,8 +231,7 @@ class Clock:
         active = self.active()
         if not active or not active[0].around:
             return None
-        # Where each call of a library's loop makes one update, it is the user's loop around the calls that steps.
-        if all(source.inside and source.calls < source.count for source in active):
+        if self.is_in_library():
             name, row, _ = active[0].around[-1]
             return name, row
         common = _common([_chain(source, alone=self._is_alone(source)) for source in active])
@@ -242,6 +241,14 @@ class Clock:
             return common[-1]
         name, row, _ = active[0].around[-1]
         return name, row
+
+    def is_in_library(self) -> bool:
+        """Whether the rounds are those of a library's own loop (`fit`).
+
+        Where each call of it makes one update, it is the user's loop around the calls that steps.
+        """
+        active = self.active()
+        return bool(active) and all(source.inside and source.calls < source.count for source in active)
 
     def _is_alone(self, source: Source) -> bool:
         """Whether no other optimizer updates at the same place: then the innermost loop is not one over optimizers."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
+
+from tflint_perf.observe.user_code import Stack
 
 # A part, and what stands for the time in which nothing that is known to the observer goes on.
 PYTHON = "python"
@@ -22,16 +25,15 @@ class Ledger:
         self.by_step: list[dict[str, float]] = []
         # How often a part was entered from another: (outer, inner).
         self.entries: dict[tuple[str, str], int] = {}
-        self.events: dict[tuple[str, str, str, int], list[float]] = {}
+        self.events: dict[tuple[str, str, Stack], list[float]] = {}
         self._parts: dict[str, float] = {}
         self._stack: list[str] = []
         self._last = 0.0
         self._period = 0
-        self._before: tuple[dict[tuple[str, str], int], dict[tuple[str, str, str, int], list[float]]] = (
-            {},
-            {},
-        )
+        self._before: tuple[dict[tuple[str, str], int], dict[tuple[str, str, Stack], list[float]]] = {}, {}
         self.on = False
+        # What is to be done, too, as steps begin and end that are looked at.
+        self.on_turn: list[Callable[[bool], None]] = []
 
     @property
     def steps(self) -> int:
@@ -47,20 +49,26 @@ class Ledger:
         """A step begins."""
         self._stack, self._parts = [], {}
         self._before = dict(self.entries), {key: list(found) for key, found in self.events.items()}
-        self._last = perf_counter()
         self._period += 1
-        self.on = True
+        self.turn(on=True)
+        self._last = perf_counter()
 
     def end(self) -> None:
         """The step is over."""
         self._settle(self.current)
         self.by_step.append(self._parts)
-        self.on = False
+        self.turn(on=False)
 
     def forget(self) -> None:
         """The step is none of those that count: it is as if nobody had looked at it."""
         self.entries, self.events = self._before
-        self.on = False
+        self.turn(on=False)
+
+    def turn(self, *, on: bool) -> None:
+        """Look from now on, or no more."""
+        self.on = on
+        for act in self.on_turn:
+            act(on)
 
     def enter(self, part: str) -> tuple[int, int, float]:
         """A part begins; `leave` ends it with what this gives."""
@@ -84,11 +92,9 @@ class Ledger:
         self._parts[part] = self._parts.get(part, 0.0) + now - self._last
         self._last = now
 
-    def note(
-        self, kind: str, what: str, row: tuple[str, int], seconds: float = 0.0, size: float = 0.0
-    ) -> None:
-        """Something happened at a row."""
-        key = (kind, what, row[0], row[1])
+    def note(self, kind: str, what: str, rows: Stack, seconds: float = 0.0, size: float = 0.0) -> None:
+        """Something happened at the first of these rows, which the others had called."""
+        key = (kind, what, rows)
         found = self.events.get(key)
         if found is None:
             found = self.events[key] = [0, 0.0, 0.0]

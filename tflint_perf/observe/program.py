@@ -174,7 +174,7 @@ class Observation:
             "versions": _versions(),
             "device": _device(),
             "tensorflow": "tensorflow" in sys.modules,
-            "kind": watcher.clock.kind,
+            "kind": "keras" if watcher.clock.is_in_library() else watcher.clock.kind,
             "loop": loop,
             "update": best.update if best is not None else None,
             "notes": list(watcher.notes),
@@ -197,12 +197,12 @@ class Observation:
             "looks": {
                 "seconds": watcher.looks.seconds,
                 "squares": watcher.looks.squares,
-                "lines": [[*place, seconds] for place, seconds in watcher.looks.lines.items()],
+                "lines": [[rows, seconds] for rows, seconds in watcher.looks.lines.items()],
                 "kinds": watcher.looks.kinds,
             },
             "between": {
                 "times": watcher.between,
-                "lines": [[*place, seconds] for place, seconds in watcher.looks.between.items()],
+                "lines": [[rows, seconds] for rows, seconds in watcher.looks.between.items()],
             },
             "profile": {"seconds": watcher.profile.seconds, "events": watcher.profile.events},
             "ever": [[*key, *found] for key, found in watcher.ever.items()],

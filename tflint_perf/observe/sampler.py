@@ -8,7 +8,7 @@ import threading
 from time import perf_counter, sleep
 from types import FrameType
 
-from tflint_perf.observe.user_code import Places
+from tflint_perf.observe.user_code import Places, Stack
 
 _APART = 0.015
 # Longer than any look is apart from the next, short enough that a program which has ended is not kept.
@@ -34,19 +34,19 @@ _READING = ("_npyio_impl.py", "npyio.py", "file_io.py", "format.py", "codecs.py"
 
 
 class Sampler:
-    """Seconds by line. Each look weighs as much as the time since the last, so that what lets no other thread run counts too.
+    """Seconds by line, and by those that have called it. Each look weighs as much as the time since the last, so that what lets no other thread run counts too.
 
     What goes on between ops is told apart here: Python in TensorFlow and Keras, in what reads and writes files, and other.
     """
 
     def __init__(self, places: Places) -> None:
-        self.lines: dict[tuple[str, int], float] = {}
+        self.lines: dict[Stack, float] = {}
         self.kinds: dict[str, float] = {}
         self.seconds = 0.0
         # The sum of the squares of what each look weighs: how few looks hold most of the time.
         self.squares = 0.0
-        # Seconds by line while no step goes on.
-        self.between: dict[tuple[str, int], float] = {}
+        # The same while no step goes on.
+        self.between: dict[Stack, float] = {}
         self._is_between = False
         self.thread = threading.main_thread().ident or 0
         self._places = places
@@ -70,12 +70,12 @@ class Sampler:
 
     def lay_to(self, frame: FrameType) -> None:
         """The time since the last look passed in this frame, which has just kept all other threads waiting."""
-        user = self._places.innermost(frame)
-        if user is None or not self._going.is_set() or threading.get_ident() != self.thread:
+        rows = self._places.rows(frame)
+        if not rows or not self._going.is_set() or threading.get_ident() != self.thread:
             return
         at = perf_counter()
         passed, self._last = at - self._last, at
-        self._lay(passed, user)
+        self._lay(passed, rows)
 
     def clear(self) -> None:
         """Forget what was seen."""
@@ -89,11 +89,10 @@ class Sampler:
         self._going.clear()
         self._ended = True
 
-    def _lay(self, passed: float, user: FrameType | None) -> None:
+    def _lay(self, passed: float, rows: Stack) -> None:
         lines = self.between if self._is_between else self.lines
-        if user is not None:
-            place = self._places.row(user)
-            lines[place] = lines.get(place, 0.0) + passed
+        if rows:
+            lines[rows] = lines.get(rows, 0.0) + passed
         if not self._is_between:
             self.seconds += passed
             self.squares += passed * passed
@@ -108,9 +107,8 @@ class Sampler:
                 continue
             at = perf_counter()
             passed, self._last = at - self._last, at
-            user = self._places.innermost(frame)
-            self._lay(passed, user)
-            kind = None if self._is_between else _kind(frame, user)
+            self._lay(passed, self._places.rows(frame))
+            kind = None if self._is_between else _kind(frame, self._places.innermost(frame))
             if kind is not None:
                 self.kinds[kind] = self.kinds.get(kind, 0.0) + passed
 

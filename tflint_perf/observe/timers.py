@@ -10,11 +10,10 @@ import functools
 import sys
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from tflint_perf.observe.ledger import Ledger
-from tflint_perf.observe.user_code import Row
 from tflint_perf.observe.watcher import Watcher
 
 _COPIES = {
@@ -29,25 +28,17 @@ _COPIES = {
     "__repr__": "repr()",
     "__format__": "format()",
 }
-_ARRAYS = (
-    "asarray",
-    "array",
-    "mean",
-    "sum",
-    "argmax",
-    "argmin",
-    "max",
-    "min",
-    "append",
-    "concatenate",
-    "stack",
+# Functions of NumPy that ask no argument who it is, and read a tensor's memory without a method of its.
+_ARRAYS = ("array", "asarray", "asanyarray", "ascontiguousarray")
+# What only asks a tensor for what it knows without its values.
+_DESCRIBE = frozenset(
+    {"can_cast", "common_type", "iscomplexobj", "isrealobj", "ndim", "result_type", "shape"}
 )
 _READS, _WRITES = ("ReadFile", "DecodeRaw"), ("WriteFile",)
 _CHECKPOINTS = ("SaveV2", "RestoreV2", "MergeV2Checkpoints")
 # From the first argument, the result and the frame that calls: a word, and bytes.
 _Told = Callable[[Any, Any, FrameType], tuple[str, int]]
 _IsMeant = Callable[[Sequence[Any]], bool]
-_NOTHING: Row = ("?", 0)
 
 
 class Timers:
@@ -83,18 +74,43 @@ class Timers:
         for name in ("__next__", "get_next", "get_next_as_optional"):
             self._add(owned, name, timed(self._timed, "input", "input", _taken))
         numpy = modules.get("numpy")
-        for name in _ARRAYS:
-            copy = timed(self._timed, "copies", "copy", _copied(f"np.{name}"), is_meant=_is_tensor)
-            self._add(numpy, name, copy)
+        if numpy is not None and base is not None:
+            self._watch_numpy(numpy, base)
 
-    def _row(self, frame: FrameType | None) -> Row:
-        places = self._watcher.places
-        user = places.innermost(frame)
-        return places.row(user) if user is not None else _NOTHING
+    def _watch_numpy(self, numpy: ModuleType, base: Any) -> None:
+        """Time what NumPy does with tensors: it takes their memory, and calls no method of theirs for it."""
+        for name in _ARRAYS:
+            self._add(numpy, name, functools.partial(self._of_numpy, name))
+        if not hasattr(base, "__array_function__"):
+            base.__array_function__ = self._array_function()
+        plain = {name: value for name, value in vars(numpy).items() if isinstance(value, numpy.ufunc)}
+        by_id = {id(value): _Ufunc(value, self._of_numpy(value.__name__, value)) for value in plain.values()}
+        timed = {name: by_id[id(value)] for name, value in plain.items()}
+        # Only while it is looked: compilers know these functions by their identity.
+        self._watcher.ledger.on_turn.append(lambda on: vars(numpy).update(timed if on else plain))
+
+    def _of_numpy(self, name: str, original: Any) -> Any:
+        return self._timed("copies", "copy", _copied(f"np.{name}"), original, _is_tensor)
+
+    def _array_function(self) -> Any:
+        """What NumPy's functions ask a tensor to do in their place: the same, in some time."""
+        known: dict[Any, Any] = {}
+
+        def call(tensor: Any, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+            timed = known.get(function)
+            if timed is None:
+                timed = function._implementation
+                if function.__name__ not in _DESCRIBE:
+                    copied = _copied(f"np.{function.__name__}")
+                    timed = self._timed("copies", "copy", copied, timed, lambda args: True)
+                known[function] = timed
+            return timed(*args, **keywords)
+
+        return call
 
     def _op(self, position: int, original: Any) -> Any:
         """Of what starts an op or a function, whose name is the argument at `position`."""
-        watcher, ledger, row_of = self._watcher, self._watcher.ledger, self._row
+        watcher, ledger, rows_of = self._watcher, self._watcher.ledger, self._watcher.places.rows
 
         def start(*args: Any, **keywords: Any) -> Any:
             watcher.started += 1
@@ -110,7 +126,7 @@ class Timers:
                 seconds = ledger.leave(entered)
                 if seconds >= 0 and ledger.current != "input":
                     what = _plain_name(name) if is_function else name
-                    ledger.note(kind, what, row_of(sys._getframe(1)), seconds)
+                    ledger.note(kind, what, rows_of(sys._getframe(1)), seconds)
 
         return start
 
@@ -119,7 +135,7 @@ class Timers:
 
         `told` gives what it was, in a word, and the bytes that it moved.
         """
-        watcher, ledger, row_of = self._watcher, self._watcher.ledger, self._row
+        watcher, ledger, rows_of = self._watcher, self._watcher.ledger, self._watcher.places.rows
 
         def call(*args: Any, **keywords: Any) -> Any:
             if not ledger.on or ledger.current == part or not watcher.is_watched() or not is_meant(args):
@@ -133,10 +149,40 @@ class Timers:
                 seconds = ledger.leave(entered)
                 if seconds >= 0:
                     frame = sys._getframe(1)
-                    what, size = told(args[0], result, frame)
-                    ledger.note(kind, what, row_of(frame), seconds, size)
+                    what, size = told(args[0] if args else None, result, frame)
+                    ledger.note(kind, what, rows_of(frame), seconds, size)
 
         return call
+
+
+class _Ufunc:
+    """Passes for a function of NumPy that has methods, as `np.add.reduce`, and calls another when it is called."""
+
+    def __init__(self, original: Any, call: Callable[..., Any]) -> None:
+        self.__module__, self.__name__, self.__doc__ = "numpy", original.__name__, original.__doc__
+        self._original, self._call = original, call
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return self._call(*args, **keywords)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is self._original
+
+    def __hash__(self) -> int:
+        return hash(self._original)
+
+    def __repr__(self) -> str:
+        return repr(self._original)
+
+    def __reduce__(self) -> Any:
+        return self._original.__reduce__()
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(self._original)
 
 
 def _size_of(value: Any) -> int:
@@ -159,9 +205,8 @@ def _taken(iterator: Any, result: Any, frame: FrameType) -> tuple[str, int]:
 
 def _is_tensor(args: Sequence[Any]) -> bool:
     """Whether it is given a tensor, or a list of some."""
-    first = args[0] if args else None
-    first = first[0] if type(first) in (list, tuple) and first else first
-    return type(first).__name__ == "EagerTensor"
+    items = args[0][:1] if args and type(args[0]) in (list, tuple) else args
+    return any(type(item).__name__ == "EagerTensor" for item in items)
 
 
 def _is_host_data(args: Sequence[Any]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from time import perf_counter
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from tflint_perf.observe.watcher import Watcher
 
@@ -18,7 +18,7 @@ class Traces:
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
-        self._before: dict[CodeType, list[tuple[int, Any]]] = {}
+        self._before: dict[CodeType, list[_Trace]] = {}
         self._seconds = 0.0
         self._function: Any = None
 
@@ -65,8 +65,9 @@ class Traces:
         if code is None:
             return
         earlier = self._before.setdefault(code, [])
-        cause = _cause(id(cache), kind, earlier)
-        earlier.append((id(cache), kind))
+        trace = _Trace(id(cache), kind, watcher.count)
+        cause = _cause(trace, earlier)
+        earlier.append(trace)
         del earlier[:-50]
         user = watcher.places.innermost(sys._getframe(2))
         file = watcher.places.name_of(code.co_filename)
@@ -113,15 +114,24 @@ def _of_dataset(function: Any) -> Any:
     return function
 
 
-def _cause(cache: int, kind: Any, earlier: list[tuple[int, Any]]) -> str:
+class _Trace(NamedTuple):
+    """A graph that was made: the cache it is kept in, of which each function object has its own, what it takes, and in which step."""
+
+    cache: int
+    kind: Any
+    step: int
+
+
+def _cause(trace: _Trace, earlier: list[_Trace]) -> str:
     """Why a function is traced that was traced before."""
     if not earlier:
         return "first call"
-    same = [before for owner, before in earlier if owner == cache]
+    same = [before.kind for before in earlier if before.cache == trace.cache]
+    # The first call of a function that makes variables traces it twice.
     if not same:
-        # The first call of a function that makes variables traces it twice, for two caches.
-        return "first call" if len(earlier) == 1 and earlier[0][1] == kind else "new function object"
-    return _difference(kind, same[-1])
+        return "first call" if len(earlier) == 1 and earlier[0].kind == trace.kind else "new function object"
+    why = _difference(trace.kind, same[-1])
+    return "first call" if why == "other" and len(earlier) == 1 and earlier[0].step == trace.step else why
 
 
 def _difference(kind: Any, before: Any) -> str:

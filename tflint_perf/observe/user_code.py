@@ -13,6 +13,8 @@ from types import CodeType, FrameType
 
 # A file and a row. Rows count from 1; a cell of a notebook is a file of its own (`cell_name`).
 Row = tuple[str, int]
+# A line that runs and those that have called it, the innermost first and each once; nothing where none is the user's.
+Stack = tuple[Row, ...]
 
 _LIBRARIES = ("site-packages", "dist-packages")
 _UNKNOWN = object()
@@ -78,6 +80,20 @@ class Places:
     def row(self, frame: FrameType) -> Row:
         """Where a frame of the user's is now."""
         return self.name_of(frame.f_code.co_filename) or "?", frame.f_lineno
+
+    def rows(self, frame: FrameType | None) -> Stack:
+        """Where the user's frames are now, from `frame` on outwards."""
+        known = self._known
+        found: dict[Row, None] = {}  # a function that calls itself is at a row many times
+        while frame is not None:
+            filename = frame.f_code.co_filename
+            name = known.get(filename, _UNKNOWN)
+            if name is _UNKNOWN:
+                name = self.name_of(filename)
+            if name is not None:
+                found[name, frame.f_lineno] = None  # type: ignore[index]
+            frame = frame.f_back
+        return tuple(found)
 
     def stack(self, frame: FrameType | None) -> Iterator[FrameType]:
         """The user's frames from `frame` on, the innermost first."""

@@ -240,7 +240,7 @@ class Watcher:
         self.ledger.by_step.clear()
         self.ledger.entries.clear()
         self.ledger.events.clear()
-        self.ledger.on = False
+        self.ledger.turn(on=False)
         self.looks.pause()
         self.looks.clear()
         self._queue.clear()

@@ -17,6 +17,7 @@ from tflint_perf.catalogue.figures import seconds as in_words
 from tflint_perf.measured.record import (
     PARTS,
     Event,
+    EventKind,
     Growth,
     Interval,
     Kept,
@@ -26,6 +27,7 @@ from tflint_perf.measured.record import (
     Spot,
     Steps,
     Traced,
+    Way,
 )
 from tflint_perf.observe.user_code import cell_of
 from tflint_perf.observe.watcher import UNEVEN
@@ -41,6 +43,8 @@ _LEAST_STEPS = 5
 _STEADY = 5
 # A line that holds less of a step is left out, unless something is known to happen there.
 _LEAST_SHARE = 0.001
+# Rows that ran, as the observer names them: the innermost first.
+_Stack = tuple[tuple[str, int], ...]
 _Typical = Callable[[Sequence[float]], float]
 _PLAIN, _TIMED, _CLOSE, _DISTURBED = "plain", "timed", "close", "disturbed"
 # Where fewer steps make graphs, these are none of the usual ones.
@@ -111,6 +115,7 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
         observer=_observer(seen, steps, step.value if step else 0.0),
         detail=looks.times_as_long() if looks and whole else None,
         lines=_lines(seen, root, step.value if step else 0.0),
+        ways=_ways(seen, step.value if step else 0.0),
         between=_between(seen, root),
         traces=_traces(seen),
         growth=_growth(seen, steps),
@@ -390,11 +395,9 @@ def _spot(place: Sequence[Any]) -> Spot:
 
 def _lines(seen: Mapping[str, Any], root: Path, step: float) -> tuple[Line, ...]:
     looks, close = seen["looks"], seen["close"]
-    seconds = {(file, row): spent for file, row, spent in looks["lines"]}
+    seconds = {rows[0]: spent for rows, spent in _looked(seen, 1).items()}
     events: dict[tuple[str, int], list[Event]] = defaultdict(list)
-    for kind, what, file, row, count, spent, size in close["events"]:
-        each = 1 / max(close["steps"], 1)
-        events[file, row].append(Event(kind, what, count * each, max(spent, 0.0) * each, size * each))
+    events.update((rows[0], happened) for rows, happened in _happened(seen, 1).items())
     later = max(len(seen["steps"]) - _STEADY, 1)
     for kind, what, file, row, count, spent, size in seen["ever"]:
         if kind == "file":
@@ -404,7 +407,7 @@ def _lines(seen: Mapping[str, Any], root: Path, step: float) -> tuple[Line, ...]
     whole = looks["seconds"] or 1.0
     lines = []
     for place in {**seconds, **events}:
-        if place[0] == "?":
+        if place[0] == "?":  # what was counted in each step, where no line of the user's ran
             continue
         share = seconds.get(place, 0.0) / whole
         if share >= _LEAST_SHARE or place in events:
@@ -416,14 +419,59 @@ def _lines(seen: Mapping[str, Any], root: Path, step: float) -> tuple[Line, ...]
     return tuple(sorted(lines, key=lambda line: (-line.seconds, line.spot.file, line.spot.row)))
 
 
+def _ways(seen: Mapping[str, Any], step: float) -> tuple[Way, ...]:
+    """The lines by who has called them."""
+    seconds, events = _looked(seen, None), _happened(seen, None)
+    whole = seen["looks"]["seconds"] or 1.0
+    ways = (
+        Way(
+            _spot(rows[0]),
+            tuple(map(_spot, rows[1:])),
+            seconds.get(rows, 0.0) / whole * step,
+            tuple(sorted(events.get(rows, ()), key=lambda event: -event.seconds)),
+        )
+        for rows in {**seconds, **events}
+    )
+    return tuple(sorted(ways, key=lambda way: (-way.seconds, way.spot.file, way.spot.row)))
+
+
+def _looked(seen: Mapping[str, Any], most: int | None) -> dict[_Stack, float]:
+    """Seconds of looks by the rows that ran, so many of them at most from the innermost on."""
+    found: dict[_Stack, float] = defaultdict(float)
+    for rows, spent in seen["looks"]["lines"]:
+        found[_stack(rows, most)] += spent
+    return found
+
+
+def _happened(seen: Mapping[str, Any], most: int | None) -> dict[_Stack, list[Event]]:
+    """What happened, a step, where a step was looked at closely: by the rows that ran, so many of them at most."""
+    close = seen["close"]
+    sums: dict[tuple[_Stack, EventKind, str], list[float]] = {}
+    for kind, what, rows, *found in close["events"]:
+        if rows:  # none where no line of the user's ran
+            key = _stack(rows, most), kind, what
+            sums[key] = [before + one for before, one in zip(sums.get(key, (0, 0, 0)), found, strict=True)]
+    each = 1 / max(close["steps"], 1)
+    events: dict[_Stack, list[Event]] = defaultdict(list)
+    for (place, kind, what), (count, spent, size) in sums.items():
+        events[place].append(Event(kind, what, count * each, max(spent, 0.0) * each, size * each))
+    return events
+
+
+def _stack(rows: Sequence[Sequence[Any]], most: int | None) -> _Stack:
+    return tuple((file, row) for file, row in rows[:most])
+
+
 def _between(seen: Mapping[str, Any], root: Path) -> tuple[Line, ...]:
     """The lines that hold the time between epochs, each with its seconds each time."""
     times = _epochs(seen)
-    found = seen["between"]["lines"] if times else ()
-    whole = sum(spent for _, _, spent in found) or 1.0
+    found: Counter[tuple[str, int]] = Counter()
+    for rows, spent in seen["between"]["lines"] if times else ():
+        found[tuple(rows[0])] += spent
+    whole = sum(found.values()) or 1.0
     lines = (
-        Line(_spot((file, row)), _source(root, (file, row)), spent / len(times), spent / whole)
-        for file, row, spent in found
+        Line(_spot(place), _source(root, place), spent / len(times), spent / whole)
+        for place, spent in found.items()
     )
     return tuple(sorted(lines, key=lambda line: (-line.seconds, line.spot.file, line.spot.row)))
 

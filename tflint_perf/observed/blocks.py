@@ -1,4 +1,4 @@
-"""Which rows of the program belong together: the function or the loop that a row stands in, and what it calls."""
+"""Which rows of the program belong together: the function or the loop that a row stands in."""
 
 from __future__ import annotations
 
@@ -126,26 +126,6 @@ class Blocks:
         first = parsed.rows(spot.file, best)
         return Rows(spot.file, first.first, first.first + _header_end(best) - _begins(best), spot.cell)
 
-    def called_in(self, rows: Rows) -> Sequence[Rows]:
-        """The functions of the same file whose names are called on the rows, and what these call."""
-        parsed = self._parsed(rows.file)
-        if parsed is None:
-            return ()
-        functions: dict[str, list[ast.stmt]] = {}
-        for node in ast.walk(parsed.tree):
-            if isinstance(node, _FUNCTIONS):
-                functions.setdefault(node.name, []).append(node)
-        first = parsed.text_row(rows.spot)
-        waiting = list(_called(parsed.tree, first, first + rows.last - rows.first))
-        found: dict[str, list[ast.stmt]] = {}
-        while waiting:
-            name = waiting.pop()
-            if name in functions and name not in found:
-                found[name] = functions[name]
-                for node in functions[name]:
-                    waiting += _called(node, _begins(node), node.end_lineno or 0)
-        return [parsed.rows(rows.file, node) for nodes in found.values() for node in nodes]
-
     def growing(self, files: Iterable[str], name: str) -> Sequence[Spot]:
         """The rows on which a container of this name, or an attribute, grows."""
         found = []
@@ -228,12 +208,3 @@ def _is_named(node: ast.expr, name: str) -> bool:
         case ast.Name(id=own) | ast.Attribute(attr=own):
             return own == name
     return False
-
-
-def _called(tree: ast.AST, first: int, last: int) -> Iterator[str]:
-    """The names called on these rows."""
-    for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and first <= call.lineno <= last:
-            match call.func:
-                case ast.Name(id=name) | ast.Attribute(attr=name):
-                    yield name

@@ -16,9 +16,9 @@ from typing import Any, Literal
 from tflint_perf.config.reading import toml_of
 from tflint_perf.measured.record import EventKind
 
-# Where to look: the finding's own rows; the innermost function or loop around it; its rows and the functions of the same
-# file that are called there; the rows of the statement; everywhere.
-Scope = Literal["row", "block", "function", "calls", "program"]
+# Where to look: the finding's own rows; the innermost function or loop around it; its rows, with all that is called there;
+# everywhere.
+Scope = Literal["row", "block", "calls", "program"]
 # By what a traced function is found: the call, the function itself, or any.
 TracedBy = Literal["call", "function", "program"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from types import MappingProxyType
@@ -137,12 +137,21 @@ def _eager(watched: Watched, known: Sequence[tuple[str, Rows]]) -> Iterator[_Fou
     told = {FOUND[what].code for what in ("eager step", "eager Keras step")}
     if stepping or any(code in told for code, _ in known):
         return
-    for rows, cost in dear.items():
-        line = _costliest(blocks[rows])
-        if _is_model(blocks[rows]):
-            yield _made(watched, "eager model", line.spot, cost, rows)
+    # What runs below the call of a finding is told there.
+    same = alike(FOUND["eager model"].code)
+    elsewhere = [watched.scope(code, rows) for code, rows in known if code in same]
+    for rows in sorted(dear, key=lambda rows: -dear[rows].seconds):
+        cost = _of_ops(watched, rows, elsewhere)
+        if cost is None:
+            continue
+        lines = _own_ops(watched, rows, elsewhere)
+        if _is_model(lines):
+            yield _made(watched, "eager model", _costliest(lines).spot, cost)
         elif rows.of == "loop" and record.steps.loop is not None and record.steps.loop not in rows:
             yield _made(watched, "eager loop", rows.spot, cost, rows)
+        else:
+            continue
+        elsewhere.append(rows)
 
 
 def _is_step(watched: Watched, rows: Rows, lines: Iterable[Line]) -> bool:
@@ -167,13 +176,18 @@ def _under_keras(watched: Watched, loop: Spot) -> _Found:
     return _made(watched, "eager Keras step", loop, cost)
 
 
-def _of_ops(watched: Watched, rows: Rows) -> Cost | None:
-    """What the lines of a block take that make many eager ops a step; None where they make few or take little."""
-    cost = watched.of_eager_code(rows)
-    lines = (line for line in watched.lines_in((rows,)) if not runs_whole_call(line))
-    own = [event for line in lines for event in line.events if event.kind == "op"]
+def _of_ops(watched: Watched, rows: Rows, but: Collection[Rows] = ()) -> Cost | None:
+    """What the lines of a block take that make many eager ops a step, `but` for what other rows run; None where they make few or
+    take little."""
+    cost = watched.of_eager_code(rows, but)
+    own = (event for line in _own_ops(watched, rows, but) for event in line.events if event.kind == "op")
     few = sum(event.count for event in own) < _MANY_OPS
     return None if few or cost is None or cost.seconds < LEAST * watched.step else cost
+
+
+def _own_ops(watched: Watched, rows: Rows, but: Collection[Rows]) -> list[Line]:
+    """The lines of a block that make ops themselves."""
+    return [line for line in watched.below(rows, but) if line.spot in rows and _has([line], "op")]
 
 
 def _keras_calls(watched: Watched) -> Iterator[_Found]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import TypeVar
 
 from tflint_perf.catalogue.cost import without_cost
 from tflint_perf.catalogue.figures import count, seconds, size
 from tflint_perf.finding import Finding
 from tflint_perf.lint.identity import content
 from tflint_perf.measured.record import (
+    FAILED_BEFORE,
+    NO_STEPS,
     TOO_FEW,
     Event,
     EventKind,
@@ -24,6 +27,7 @@ from tflint_perf.measured.record import (
     Spot,
     Status,
     Traced,
+    Way,
 )
 from tflint_perf.observed.blocks import Blocks, Rows
 from tflint_perf.observed.evidence import (
@@ -39,6 +43,7 @@ from tflint_perf.observed.evidence import (
 )
 from tflint_perf.observed.figures import beside, cause_in_words, counted, plural
 
+_Timed = TypeVar("_Timed", Line, Way)
 # A finding that takes less of a step is cheap.
 CHEAP = 0.02
 # Time in these is not the lines' own: a better line would not save it.
@@ -49,7 +54,6 @@ _OFTEN = 0.5
 _PART_OF: Mapping[EventKind, Part] = MappingProxyType(
     {"copy": "copies", "conversion": "conversions", "gc": "gc", "input": "input"}
 )
-_NO_STEPS = "no steps were found, so there is nothing to compare it with"
 _NO_EVIDENCE = "what a run can see of this rule is not known"
 # A list that keeps a tensor of each step makes them more by one, as far as samples show it.
 _STAYS = 0.5
@@ -112,11 +116,10 @@ class Watched:
     def __init__(self, record: Record, blocks: Blocks) -> None:
         self.blocks = blocks
         self.record = replace(
-            record,
+            _as_unobserved(record),
             reached=tuple(
                 replace(spot, file=blocks.named(blocks.path(spot.file))) for spot in record.reached
             ),
-            lines=tuple(_as_unobserved(record)),
         )
 
     @cached_property
@@ -153,12 +156,12 @@ class Watched:
     def _judged(self, located: Located) -> tuple[Status, float, str]:
         code, rows = located.finding.code, self.rows(located)
         if not self.is_reached(rows):
-            return "not reached", 0.0, "not reached"
+            return self._unreached()
         seen = SEEN.get(code)
         if seen is None:
             return "not judged", 0.0, UNSEEN.get(code, _NO_EVIDENCE)
         if not self.step:
-            return "not judged", 0.0, _NO_STEPS
+            return "not judged", 0.0, NO_STEPS
         cost = self.cost(seen.evidence, rows, content(located.finding))
         if not self.record.is_long_enough:
             # What was counted is certain, what was timed is not.
@@ -176,6 +179,14 @@ class Watched:
             return "confirmed", cost.seconds, self.why(cost)
         said = cost.said if not cost.seconds else self.why(cost)
         return "cheap", cost.seconds, f"seen, but {said}"
+
+    def _unreached(self) -> tuple[Status, float, str]:
+        """What is said of rows that did not run: they might have, had the program got further."""
+        if self.record.has_failed:
+            return "not judged", 0.0, FAILED_BEFORE
+        if not self.record.steps.count:
+            return "not judged", 0.0, NO_STEPS
+        return "not reached", 0.0, "not reached"
 
     def _between(self, rows: Rows) -> float:
         """Seconds that pass in some rows, or in the function that they are in, each time that an epoch is over."""
@@ -255,10 +266,8 @@ class Watched:
         match evidence.scope:
             case "block":
                 return self.of_eager_code(self.blocks.around(rows.spot))
-            case "function":
-                return self.of_eager_code(self._function_or_row(rows))
             case "calls":
-                return self._of_calls(evidence, rows)
+                return self.of_eager_code(rows) if evidence.kinds else self._of_calls(rows)
             case "row":
                 lines = self.lines_in((rows,))
             case "program":
@@ -270,30 +279,54 @@ class Watched:
         time = sum(map(own_time, having)) if evidence.whole else sum(event.seconds for event in events)
         return Cost(min(time, self.step), said_of(events, evidence.noun))
 
-    def of_eager_code(self, rows: Rows) -> Cost | None:
-        """What the lines of a function or loop take that runs op by op, with those of what it calls."""
-        called = [rows, *self.blocks.called_in(rows), *self._calls_of_models()]
-        # The ops that a call of Keras's or of a session starts by itself are no code of the user's.
-        lines = [line for line in self.lines_in(called) if not runs_whole_call(line)]
-        ops = [event for line in lines for event in line.events if event.kind == "op"]
-        if not ops:
+    def of_eager_code(self, rows: Rows, but: Collection[Rows] = ()) -> Cost | None:
+        """What runs op by op on some rows takes, with all that is called there, `but` for what other rows run."""
+        lines = self.below(rows, but)
+        if not any(line.spot in self._making_ops for line in lines):
             return None
         # What else stands in a loop, an environment's step for instance, would not be compiled with the ops.
         whole = rows if rows.of == "function" else None
         having = [
             line
             for line in lines
-            if (whole is not None and line.spot in whole) or any(event.kind == "op" for event in line.events)
+            if line.spot in self._making_ops or (whole is not None and line.spot in whole)
         ]
-        return Cost(min(sum(map(own_time, having)), self.step), said_of(ops, "eager op"))
+        events = [event for line in lines for event in line.events]
+        return Cost(min(sum(map(own_time, having)), self.step), said_of(events, "eager op"))
 
-    def _calls_of_models(self) -> Iterator[Rows]:
-        """The methods that run when a model or a layer is called, as far as they make ops."""
-        for line in self.record.lines:
-            if any(event.kind == "op" for event in line.events):
-                rows = self.blocks.function(line.spot)
-                if rows is not None and rows.name in ("call", "__call__"):
-                    yield rows
+    def below(self, rows: Rows, but: Collection[Rows] = (), *, own_code: bool = True) -> list[Line]:
+        """The lines that ran while one of the rows did, these themselves and what was called there, each with what it took then;
+        without what ran while others did. What a call of Keras's or of a session starts by itself is no code of the user's.
+        """
+        found: dict[Spot, list[Way]] = {}
+        for way in self.record.ways:
+            stack = (way.spot, *way.callers)
+            ends = [at for at, spot in enumerate(stack) if spot in rows]
+            if (
+                ends
+                and not (own_code and self._whole_calls.intersection(stack[: ends[-1] + 1]))
+                and not any(spot in other for spot in stack for other in but)
+            ):
+                found.setdefault(way.spot, []).append(way)
+        return [_together(spot, ways, self.step) for spot, ways in found.items()]
+
+    @cached_property
+    def _making_ops(self) -> frozenset[Spot]:
+        """The lines that make eager ops, whoever called them: what runs once in a while is seen in few of the steps that tell."""
+        return frozenset(
+            line.spot for line in self.record.lines if any(event.kind == "op" for event in line.events)
+        )
+
+    @cached_property
+    def _whole_calls(self) -> frozenset[Spot]:
+        return frozenset(line.spot for line in self.record.lines if runs_whole_call(line))
+
+    def scope(self, code: str, rows: Rows) -> Rows:
+        """The rows whose time is that of a finding by a rule."""
+        match SEEN.get(code):
+            case Seen(evidence=Events(scope="block")):
+                return self.blocks.around(rows.spot)
+        return rows
 
     def _function_or_row(self, rows: Rows) -> Rows:
         """The function that a call stands in, or its row where that is in the loop of steps itself."""
@@ -302,13 +335,13 @@ class Watched:
             return around
         return rows
 
-    def _of_calls(self, evidence: Events, rows: Rows) -> Cost | None:
-        statement = self.blocks.statement(rows.spot)
-        called = self.blocks.called_in(statement)
-        lines = self.lines_in((rows, statement, *called))
+    def _of_calls(self, rows: Rows) -> Cost | None:
+        lines = self.below(self.blocks.statement(rows.spot), own_code=False)
         if not lines:
             return None
-        names = dict.fromkeys(f"`{one.name}`" for one in called if self.lines_in((one,)))
+        around = self.blocks.function(rows.spot)
+        called = (self.blocks.function(line.spot) for line in lines)
+        names = dict.fromkeys(f"`{one.name}`" for one in called if one is not None and one != around)
         said = f"with {', '.join(names)}" if names else ""
         return Cost(min(sum(map(own_time, lines)), self.step), said)
 
@@ -400,14 +433,20 @@ class Watched:
         return Cost(time, "waiting for input, of all its pipelines") if time > 0 else None
 
 
-def _as_unobserved(record: Record) -> Iterator[Line]:
-    """The lines with the time of their events as it would be in a usual step that nobody looks at closely.
+def _as_unobserved(record: Record) -> Record:
+    """The record, its lines and the ways to them with the time of their events as it would be in a usual step that nobody looks at closely.
 
     Events of a kind that is a part of the step together take no more than that part, which leaves out odd steps. What is
     rarer than steps is one of those, and stays as it is: a mean over all of them.
     """
     looked = record.looked_sum or record.parts_sum
     scale = min(1 / looked, 1.0) if looked else 1.0
+    often = {
+        (line.spot, event.kind, event.what)
+        for line in record.lines
+        for event in line.events
+        if event.count >= _OFTEN
+    }
     scales: dict[str, float] = {}
     for kind, part in _PART_OF.items():
         taken = scale * sum(
@@ -418,14 +457,29 @@ def _as_unobserved(record: Record) -> Iterator[Line]:
         )
         most = record.parts.get(part)
         scales[kind] = scale * min(most / taken, 1.0) if most is not None and taken else scale
-    for line in record.lines:
+
+    def scaled(one: _Timed) -> _Timed:
         events = tuple(
             replace(event, seconds=event.seconds * scales.get(event.kind, scale))
-            if event.count >= _OFTEN
+            if (one.spot, event.kind, event.what) in often
             else event
-            for event in line.events
+            for event in one.events
         )
-        yield replace(line, events=events)
+        return replace(one, events=events)
+
+    return replace(record, lines=tuple(map(scaled, record.lines)), ways=tuple(map(scaled, record.ways)))
+
+
+def _together(spot: Spot, ways: Iterable[Way], step: float) -> Line:
+    """What a line took by some of the ways that lead to it."""
+    taken, sums = 0.0, dict[tuple[EventKind, str], tuple[float, float, float]]()
+    for way in ways:
+        taken += way.seconds
+        for event in way.events:
+            number, time, held = sums.get((event.kind, event.what), (0.0, 0.0, 0.0))
+            sums[event.kind, event.what] = number + event.count, time + event.seconds, held + event.size
+    events = tuple(Event(kind, what, *found) for (kind, what), found in sums.items())
+    return Line(spot, "", taken, taken / step if step else 0.0, events)
 
 
 def name_of(kept: Kept) -> str:

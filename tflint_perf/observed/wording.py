@@ -10,6 +10,8 @@ from types import MappingProxyType
 from tflint_perf.catalogue.figures import number, ratio, seconds
 from tflint_perf.measured.record import (
     ENOUGH_STEPS,
+    FAILED_BEFORE,
+    NO_STEPS,
     PARTS,
     TOO_FEW,
     Ending,
@@ -62,7 +64,7 @@ _FOUND: Mapping[str, str] = MappingProxyType(
         "optimizer": "an iteration of the loop",
         "gradient": "an iteration of the loop",
         "session": "an iteration of the loop",
-        "keras": "a batch of the call",
+        "keras": "a batch of `fit`",
         "told": "an iteration of the loop",
     }
 )
@@ -73,6 +75,8 @@ _LOOKS: Mapping[Look, str] = MappingProxyType(
 _ROUGH = 0.05
 # A share of a step that is not worth a row.
 _LEAST_SHARE = 0.001
+# Seconds that a trace takes which is worth a row, whoever's function it is.
+_LONG_TRACE = 0.1
 COST = frozenset({"confirmed", "seen in a run"})
 
 
@@ -172,8 +176,10 @@ def line_events(line: Line) -> str:
 
 
 def traced(record: Record) -> Sequence[Traced]:
-    """The functions that were traced more than once, or long, the costliest first."""
-    worth = [one for one in record.traces if one.count > 1 or one.seconds >= 0.1]
+    """The functions that were traced long, and those of the user's that were more than once, the costliest first."""
+    worth = [
+        one for one in record.traces if one.seconds >= _LONG_TRACE or (one.count > 1 and one.spot is not None)
+    ]
     return sorted(worth, key=lambda one: (-one.in_steps, -one.seconds))
 
 
@@ -254,10 +260,11 @@ def costs_title(record: Record) -> str:
 def not_judged(record: Record) -> Iterator[tuple[str, Sequence[Settled]]]:
     """The findings of which the run says nothing, by the reason."""
     left = with_status(record, "not judged")
+    by_itself = (TOO_FEW, FAILED_BEFORE, NO_STEPS)
     reasons = {
         "their rows were not reached": with_status(record, "not reached"),
-        TOO_FEW: [one for one in left if one.why == TOO_FEW],
-        "a run cannot tell": [one for one in left if one.why != TOO_FEW],
+        **{why: [one for one in left if one.why == why] for why in by_itself},
+        "a run cannot tell": [one for one in left if one.why not in by_itself],
     }
     yield from ((said, found) for said, found in reasons.items() if found)
 
