@@ -427,6 +427,16 @@ def test_growth_is_set_before_an_import_that_makes_tensors(project: Path, physic
     assert f" {above}\n" in rest
 
 
+@pytest.mark.parametrize(("made", "fixed"), [("net = agents.make_agent()\n", False), ("", True)])
+def test_growth_is_not_set_where_a_model_may_be_built_already(project: Path, made: str, fixed: bool) -> None:
+    source = f"import agents\n{made}import tensorflow as tf\nagents.Agent().learn(1)\n"
+    paths = write(project, agents=AGENT, train=source)
+    settings = Settings(root=Path(), rules=MEMORY, fixable=MEMORY, fix="diff", unsafe_fixes=True)
+    results = lint_files(paths, settings, 1)
+    assert [finding.code for result in results for finding in (*result.findings, *result.fixed)] == ["TFP404"]
+    assert any("set_memory_growth" in result.diff for result in results) is fixed
+
+
 GRAPH_MODEL = """
     import tensorflow.compat.v1 as tf
     class Model:

@@ -8,7 +8,14 @@ import libcst as cst
 
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.scopes import Function, Loop
-from tflint_perf.analysis.python.syntax import callee_name, descendants, names_read, same_code
+from tflint_perf.analysis.python.syntax import (
+    callee_name,
+    descendants,
+    mentions,
+    names_read,
+    same_code,
+    target_names,
+)
 from tflint_perf.analysis.rewriting.tracing import Tracing
 from tflint_perf.analysis.training.parts_of_steps import PartsOfSteps
 from tflint_perf.analysis.training.single_passes import Passes, SinglePasses
@@ -133,6 +140,7 @@ def gets_longer(loops: Loops, call: cst.Call) -> bool:
     if loop is None:
         return False
     read = {name.value for arg in call.args for name in names_read(arg.value)}
+    read -= _made_anew(loop)
     for node in descendants(loop.node):
         if isinstance(node, cst.Assign) and _joins(node.value):
             written = {name.value for target in node.targets for name in names_read(target.target)}
@@ -143,6 +151,18 @@ def gets_longer(loops: Loops, call: cst.Call) -> bool:
                 if any(same_code(part, added_to) for arg in call.args for part in descendants(arg.value)):
                     return True
     return False
+
+
+def _made_anew(loop: Loop) -> set[str]:
+    """The names that each iteration of a loop begins again: `z = tf.random.normal(shape)`, before `z = tf.concat([z, y], 1)`."""
+    return {
+        name.value
+        for node in descendants(loop.node)
+        if isinstance(node, cst.Assign)
+        for target in node.targets
+        for name in target_names(target.target)
+        if not mentions(node.value, {name.value})
+    }
 
 
 def _joins(node: cst.BaseExpression) -> bool:

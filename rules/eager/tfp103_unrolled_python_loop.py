@@ -103,12 +103,18 @@ class UnrolledPythonLoop(Rule):
 def _is_unrolled(model: Model, loop: Loop) -> bool:
     return (
         model.is_compiled(loop.node)
+        and not _runs_once(loop)
         and model.iterations.are_many(loop, traced=True)
         and model.op_loops.builds_ops(loop)
         and not model.op_loops.takes_parts(loop)
         and not _is_of_eager_model(model, loop)
         and not _names_by_counter(model, loop)
     )
+
+
+def _runs_once(loop: Loop) -> bool:
+    """Whether `loop` makes what a layer has, in its `build`."""
+    return loop.function is not None and loop.function.owner is not None and loop.function.name == "build"
 
 
 def _names_by_counter(model: Model, loop: Loop) -> bool:

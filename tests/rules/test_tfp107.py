@@ -1116,3 +1116,14 @@ def test_a_window_that_moves_on_gets_no_longer() -> None:
         """
     (found,) = findings("TFP107", PREAMBLE + dedent(source).lstrip())
     assert "gets longer" not in found.message
+
+
+def test_what_each_iteration_begins_again_gets_no_longer() -> None:
+    source = """
+        for step in range(10000):
+            noise = tf.random.normal((32, 8))
+            noise = tf.concat([noise, labels], 1)
+            kept.append(model(noise).numpy())
+        """
+    (found,) = findings("TFP107", PREAMBLE + dedent(source).lstrip())
+    assert "gets longer" not in found.message

@@ -11,6 +11,13 @@ from tests.rules.support import fixed, flagged, notes
 CODE = "TFP602"
 
 SILENT = {
+    "before a release that a name tells": """
+        from project.compat import IS_PREV_TF_2_4_0
+        if IS_PREV_TF_2_4_0:
+            from tensorflow.keras.mixed_precision.experimental import LossScaleOptimizer
+        else:
+            from project.optimizers import LossScaleOptimizer
+        """,
     "the present names": """
         import tensorflow as tf
         policy = tf.keras.mixed_precision.Policy("mixed_float16")

@@ -426,7 +426,7 @@ _MAKING = Notion("making", "^build* ^create* ^make* ^load* ^get* ^define* ^new* 
 _GPU = Notion("a GPU", "*gpu* cuda* memory_growth memorygrowth allow_growth allowgrowth limit_mem*")
 _SETTING_UP = Notion("setting up", "config* set* init* select* pick* prepare*")
 _DEVICE = Notion("a device", "*device sess session hardware accelerator")
-_VERSION = Notion("a version", "*version*")
+_VERSION = Notion("a version", "*version* tf_1! tf_2!")
 
 
 def names_a_model(identifier: str) -> str:
@@ -510,7 +510,7 @@ def names_device_setup(identifier: str) -> str:
 
 
 def names_a_version(identifier: str) -> str:
-    """A version: `tf.__version__`, `is_version_2`."""
+    """A version: `tf.__version__`, `is_version_2`, `BEFORE_TF_2_4`."""
     return _VERSION.in_name(identifier)
 
 

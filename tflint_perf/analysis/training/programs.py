@@ -309,18 +309,30 @@ class Programs:
     def imports_from(self, first: cst.Import | cst.ImportFrom) -> list[cst.CSTNode]:
         """The imports at the top of the module from `first` on, before whose end no op can have run.
 
-        None of them where `first` is not at the top of the module, or shares its line with other code, or runs an op itself.
+        None of them where `first` is not at the top of the module, or shares its line with other code, or runs an op itself,
+        or where what was imported above it may have run one.
         """
         found: list[cst.CSTNode] = []
+        is_there = False
         for line in self._walk.module.body:
-            if self.runs_ops(line):
+            if self.runs_ops(line) or (not found and is_there and not self._is_harmless(line)):
                 break
+            is_there = is_there or self._imports_bring(line)
             if self._is_import(line):
                 if found or any(node is first for node in descendants(line)):
                     found.append(line)
             elif found and not self._is_harmless(line):
                 break
         return found
+
+    def _imports_bring(self, line: cst.CSTNode) -> bool:
+        """Whether `line` imports a module of the project that brings TensorFlow in."""
+        return any(
+            isinstance(node, cst.Import | cst.ImportFrom)
+            and not any(map(imports_tensorflow, imported_modules(node)))
+            and any(map(self._brings_tensorflow, imported_names(node)))
+            for node in descendants(line)
+        )
 
     def runs_ops(self, line: cst.CSTNode) -> bool:
         """Whether `line` imports a module of the project which makes tensors or variables as it is imported, or one that imports
