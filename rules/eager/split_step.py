@@ -200,6 +200,8 @@ class _Step:
         self._self = first_parameter(self._function)
         self._split = Split()
         self._handed_over: list[cst.BaseExpression] = []
+        # What of a statement that goes behind the call only the host can do.
+        self._kept_behind: dict[cst.CSTNode, Obstacle] = {}
 
     def repair(self, name: str) -> Repair | Refusal:
         """The fix, or what stands in the way of it."""
@@ -220,7 +222,7 @@ class _Step:
         if isinstance(function.node, cst.Lambda) or function.yields or self._is_async(function):
             return Refusal("the step is in a generator, a lambda or an `async` function", self._tape)
         if function.outer is not None and self._model.is_per_step(function.node):
-            return Refusal("the function around it is redefined on each step", function.node)
+            return Refusal("it is redefined on each step, and would be retraced each time", function.node)
         if function.owner is not None and not self._self:
             return Refusal("the method has no object of its own", function.node)
         if any(self._model.infer.compiles(given.decorator) for given in function.decorators):
@@ -278,14 +280,19 @@ class _Step:
         hard = [o for o in obstacles if o.node not in inside or not self._is_handed_over(o)]
         traced = self._names_traced()
         hard += [
-            Obstacle(call, "it is a method of arrays") for call in self._methods_of_arrays(statement, traced)
+            Obstacle(call, f"`.{callee_name(call)}()` is a method of arrays")
+            for call in self._methods_of_arrays(statement, traced)
         ]
-        hard += [Obstacle(call, "it converts host data") for call in self._conversions(statement, traced)]
+        hard += [
+            Obstacle(call, f"`{callee_name(call)}` converts host data")
+            for call in self._conversions(statement, traced)
+        ]
         if not hard:
             self._split.traced.append(statement)
             return None
         computes = any(map(self._computes, descendants(statement)))
         reads_traced = self._reads(statement, traced)
+        in_the_way = hard[0]
         if computes or reads_traced:
             own = traced | names_written([statement])
             given = [
@@ -301,9 +308,8 @@ class _Step:
                 ]
                 self._split.traced.append(statement)
                 return None
-        stands_in_the_way = Refusal(
-            f"what stands in the way of compiling the step: {hard[0].reason}", hard[0].node
-        )
+            in_the_way = next(one for one, part in zip(hard, given, strict=True) if part is None)
+        stands_in_the_way = Refusal(in_the_way.reason, in_the_way.node)
         if isinstance(statement, _KEPT_WHOLE) or self._leaves(statement):
             return stands_in_the_way
         if (
@@ -319,6 +325,7 @@ class _Step:
         ):
             return stands_in_the_way
         self._split.behind.append(statement)
+        self._kept_behind[statement] = in_the_way
         return None
 
     def _methods_of_arrays(self, statement: cst.CSTNode, traced: set[str]) -> list[cst.Call]:
@@ -493,11 +500,12 @@ class _Step:
                     break
         for moved in late:
             if not self._brought_forward(moved):
-                return Refusal("what stands in the way: the rest of the step uses what this computes", moved)
+                why = self._kept_behind[moved]
+                return Refusal(f"{why.reason}, and the rest of the step uses what it gives", why.node)
         behind = names_written(self._split.behind)
         for moved in self._split.before:
             if self._reads(moved, behind):
-                return Refusal("what stands in the way: it needs what the step returns", moved)
+                return Refusal("what the host makes ready for the step needs what the step returns", moved)
         return None
 
     def _brought_forward(self, moved: cst.CSTNode) -> bool:

@@ -174,7 +174,7 @@ def test_what_the_rest_of_the_step_uses_stays_where_it_may_mean_something_else_b
     under_tape: str,
 ) -> None:
     note = refusal("TFP101", HEAD + indent(step(under_tape), "    ") + TAIL)
-    assert "the rest of the step uses what this computes" in note
+    assert "the rest of the step uses what it gives" in note
 
 
 def test_a_ragged_tensor_of_lists_is_made_before_the_call() -> None:
@@ -325,25 +325,25 @@ LEFT_WHERE_IT_IS = {
 def test_other_functions_are_not(body: str) -> None:
     method = f"def predict(self, x):\n        {body}\n\n    "
     source = HEAD + "    " + method + step("loss = self.predict(x) - y").replace("\n", "\n    ") + TAIL
-    assert "what stands in the way of compiling the step" in refusal("TFP101", source)
+    assert "`np.array` runs on the host" in refusal("TFP101", source)
 
 
 REFUSED = {
     "what the step computes comes back from the host": (
         "value = self.model(x)\nvalue = float(value)\nloss = self.model(x) * value",
-        "the rest of the step uses what this computes",
+        "the rest of the step uses what it gives",
     ),
     "an expression that runs now and then": (
         "loss = tf.reduce_mean(self.model(x) * (float(y) if y else 1.0))\nself.count = count(loss)",
-        "what stands in the way of compiling the step",
+        "`float()` runs on the host",
     ),
     "what leaves the step": (
         "loss = tf.reduce_mean(self.model(x) - y)\nif np.isnan(loss):\n    return",
-        "what stands in the way of compiling the step",
+        "`np.isnan` runs on the host",
     ),
     "an object of the host that is asked": (
         "loss = tf.reduce_mean(self.model(x) - self.action.value(self.model(x)))",
-        "what stands in the way of compiling the step",
+        "`self.action` is set between calls",
     ),
 }
 
@@ -355,6 +355,25 @@ def test_what_cannot_be_split_says_what_stands_in_the_way(under_tape: str, reaso
     assert note.startswith("no fix: ")
     assert reason in note
     assert "(line " in note
+
+
+def test_what_can_be_handed_in_is_not_what_stands_in_the_way() -> None:
+    """Nor is what stands only in the way of compiling the whole method."""
+    under_tape = (
+        "value = self.model(x)\nloss = tf.reduce_mean(value * int(y) - self.action * float(value[0]))"
+    )
+    source = HEAD + "    " + step(under_tape, above="print(y)").replace("\n", "\n    ") + TAIL
+    row = source[: source.index("float(value")].count("\n") + 1
+    note = f"no fix: `float()` runs on the host, and the rest of the step uses what it gives (line {row})"
+    assert refusal("TFP101", source) == note
+    (finding,) = findings("TFP101", source)
+    assert (finding.note, finding.to_prove) == (note, False)
+
+
+def test_where_a_bold_fix_can_be_made_the_note_says_what_stands_in_the_way_of_another() -> None:
+    method = step("loss = tf.reduce_mean(self.model(x) - y)", above="print(y)")
+    (finding,) = findings("TFP101", HEAD + "    " + method.replace("\n", "\n    ") + TAIL)
+    assert ((finding.note or "").startswith("no fix: "), finding.to_prove) == (True, True)
 
 
 def test_a_method_that_sets_attributes_is_not_traced() -> None:
@@ -384,7 +403,7 @@ def test_a_gradient_is_not_cut_off_by_what_the_host_computes_beforehand() -> Non
             optimizer.apply_gradients(zip(gradients, net.trainable_variables))
         """,
     )
-    assert "what stands in the way of compiling the step" in note
+    assert "a layer is created on each call" in note
 
 
 FORWARD = """\
