@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
+    argument,
     callee_name,
     descendants,
     integer,
@@ -38,6 +39,8 @@ _TENSORS = frozenset({"tensor", "variable"})
 _DEEPEST = 3
 # What takes indices: they stay integers.
 _TAKES_INDICES = frozenset({"gather", "gather_nd", "one_hot", "stack", "range", "tensor_scatter_nd_update"})
+# At which place they take nothing but indices: what is listed there is packed as tensors are.
+_INDICES_AT = {"gather": 1, "gather_nd": 1, "one_hot": 0, "tensor_scatter_nd_update": 1}
 # What has to be known while a function is traced.
 _STATIC = frozenset({"axis", "depth", "num", "shape", "units", "num_classes", "perm", "training", "keepdims"})
 # What casts whatever it is given.
@@ -363,7 +366,7 @@ class Arguments:
     def _must_be_known(self, use: cst.BaseExpression) -> bool:
         parent = self._model.parent(use)
         if isinstance(parent, cst.Element):
-            return not self._is_concatenated(parent)
+            return not (self._is_concatenated(parent) or self._is_listed_index(parent))
         if isinstance(parent, cst.If | cst.While | cst.IfExp | cst.BooleanOperation):
             return True
         if isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not):
@@ -385,10 +388,24 @@ class Arguments:
         call = self._model.parent(argument) if isinstance(argument, cst.Arg) else None
         return isinstance(call, cst.Call) and callee_name(call) == "concat" and call.args[0] is argument
 
+    def _is_listed_index(self, element: cst.Element) -> bool:
+        """Whether it is one of the indices that an op is given in a list: `tf.one_hot([action], n)`."""
+        current: cst.CSTNode | None = element
+        while isinstance(current, cst.Element | cst.List | cst.Tuple):
+            current = self._model.parent(current)
+        call = self._model.parent(current) if isinstance(current, cst.Arg) else None
+        return (
+            isinstance(call, cst.Call)
+            and (place := _INDICES_AT.get(callee_name(call))) is not None
+            and argument(call, place, "indices") is current.value
+        )
+
     def _is_index(self, use: cst.BaseExpression) -> bool:
         parent = self._model.parent(use)
         if isinstance(parent, cst.Index | cst.Slice):
             return True
+        if isinstance(parent, cst.Element):
+            return self._is_listed_index(parent)
         call = self._model.parent(parent) if isinstance(parent, cst.Arg) else None
         return isinstance(call, cst.Call) and callee_name(call) in _TAKES_INDICES
 

@@ -189,6 +189,25 @@ def test_a_ragged_tensor_of_lists_is_made_before_the_call() -> None:
     assert "mask = ragged.to_tensor()" in text.partition("def learn")[0]
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "tf.reduce_sum(tf.one_hot([y], 2) * self.model(x))",
+        "tf.reduce_sum(tf.gather(self.model(x), [y], axis=1))",
+        "tf.reduce_sum(tf.gather_nd(self.model(x), indices=[[0, y]]))",
+    ],
+)
+def test_a_number_in_a_list_of_indices_is_handed_in_as_a_tensor(loss: str) -> None:
+    text = split(step(f"loss = {loss}\nprint(loss.numpy())"))
+    assert "tf.convert_to_tensor(y)" in text.partition("def learn")[2]
+
+
+@pytest.mark.parametrize("loss", ["self.model(x, [y])", "tf.reshape(self.model(x), [y, -1])"])
+def test_what_stands_in_another_list_is_handed_in_as_it_is(loss: str) -> None:
+    text = split(step(f"loss = tf.reduce_sum({loss})\nprint(loss.numpy())"))
+    assert "self._train_step(tf.convert_to_tensor(x), y)" in text
+
+
 def test_a_list_that_is_unpacked_is_handed_over_as_it_is() -> None:
     assert "self._train_step(x, y)" in split(
         step("loss = tf.reduce_mean(self.model([x, *y]))\nprint(loss.numpy())")
