@@ -34,6 +34,7 @@ from tflint_perf.rule import Refusal, Repair
 from .crossing import Crossings, deletes_only
 from .forward_function import Forward, ForwardFunction, forward_function, rest_of
 from .inlining import inline_what_hides
+from .numpy_twins import Twin, Twins
 from .shapes import Shapes
 from .step_arguments import Arguments, Split, names_of_tapes
 
@@ -287,8 +288,12 @@ class _Step:
             Obstacle(call, f"`{callee_name(call)}` converts host data")
             for call in self._conversions(statement, traced)
         ]
+        twins = self._twins_in(statement, hard, traced)
+        done = {call for twin in twins for call in twin.calls}
+        hard = [obstacle for obstacle in hard if obstacle.node not in done]
         if not hard:
             self._split.traced.append(statement)
+            self._split.twins += twins
             return None
         computes = any(map(self._computes, descendants(statement)))
         reads_traced = self._reads(statement, traced)
@@ -307,6 +312,7 @@ class _Step:
                     if not any(part is not one and self._holds(one, part) for one in parts)
                 ]
                 self._split.traced.append(statement)
+                self._split.twins += twins
                 return None
             in_the_way = next(one for one, part in zip(hard, given, strict=True) if part is None)
         stands_in_the_way = Refusal(in_the_way.reason, in_the_way.node)
@@ -327,6 +333,24 @@ class _Step:
         self._split.behind.append(statement)
         self._kept_behind[statement] = in_the_way
         return None
+
+    def _twins_in(
+        self, statement: cst.CSTNode, obstacles: Iterable[Obstacle], traced: set[str]
+    ) -> list[Twin]:
+        """The ops for what NumPy computes in a statement of what the step does."""
+        inside = set(descendants(statement))
+        step = set(chain.from_iterable(map(descendants, self._statements)))
+        found = (
+            self._model.own(Twins).of(obstacle.node, step)
+            for obstacle in obstacles
+            if obstacle.node in inside
+        )
+        return [
+            twin
+            for twin in found
+            if twin is not None
+            and (self._reads(twin.of, traced) or any(map(self._computes, descendants(twin.of))))
+        ]
 
     def _methods_of_arrays(self, statement: cst.CSTNode, traced: set[str]) -> list[cst.Call]:
         """Calls like `x.astype("float32")`, of what comes from outside: what is given as a tensor has no such method."""
@@ -647,15 +671,18 @@ class _Step:
             + "".join(self._moved_text(statement, old) for statement in self._split.behind)
         )
         start, end = edit.lines_start(self._statements[0]), edit.lines_end(self._statements[-1])
+        written = " and ".join(f"`{new}` for `{old}`" for old, new in arguments.twins.items())
+        places = [twin.call for twin in self._split.twins if twin.is_place]
         return Repair(
-            f"Move what a device can do to a `@{decorator.partition('(')[0]}` of its own",
+            f"Move what a device can do to a `@{decorator.partition('(')[0]}` of its own"
+            + (f", with {written}" if written else ""),
             [
                 *inserted,
                 *arguments.imports,
                 edit.edit(start, end, replacement),
             ],
             safe=False,
-            may_change=TRACED,
+            may_change=(f"what `{edit.text(places[0].func)}` makes of NaN, " if places else "") + TRACED,
             bold=True,
         )
 
@@ -664,6 +691,7 @@ class _Step:
         edit = self._edit
         start, end = edit.lines_start(self._statements[0]), edit.lines_end(self._statements[-1])
         changes = [(*edit.outer_span(node), name) for node, name in arguments.renamed]
+        changes += arguments.rewritten
         for statement in (*self._split.before, *self._split.behind):
             changes.append((edit.lines_start(statement), edit.lines_end(statement), ""))
         text, at = [], start

@@ -347,6 +347,94 @@ def test_other_functions_are_not(body: str) -> None:
     assert "`np.array` runs on the host" in refusal("TFP101", source)
 
 
+AFTER = """
+after = self.model(y)
+{}
+loss = tf.reduce_mean(tf.square(self.model(x)[:, 0] - 0.9 * best))
+"""
+TWINS = {
+    "what no gradient went through stays a constant": (
+        "best = np.amax(after, axis=-1)",
+        "best = tf.stop_gradient(tf.reduce_max(after, axis=-1))",
+    ),
+    "what is a constant already": (
+        "after = tf.stop_gradient(after)\nbest = np.max(after, 1)",
+        "best = tf.reduce_max(after, 1)",
+    ),
+    "of what is fetched": (
+        "best = np.mean(after.numpy(), axis=1, keepdims=True)[:, 0]",
+        "best = tf.stop_gradient(tf.reduce_mean(after, axis=1, keepdims=True))[:, 0]",
+    ),
+    "in the middle of an expression": (
+        "best = 1.0 - 2 * np.sum(self.model(y) * 2.0, axis=1) ** 2",
+        "best = 1.0 - 2 * tf.stop_gradient(tf.reduce_sum(self.model(y) * 2.0, axis=1)) ** 2",
+    ),
+    "a place, which no gradient goes through": (
+        "best = np.argmax(after, axis=1)\nbest = tf.reduce_sum(tf.one_hot(best, 2) * after, axis=1)",
+        "best = tf.argmax(after, axis=1)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("numpy", "op"), TWINS.values(), ids=TWINS.keys())
+def test_what_numpy_computes_of_the_step_an_op_does(numpy: str, op: str) -> None:
+    traced, _, host = split(step(AFTER.format(numpy), above="print(y)")).partition("def learn")
+    assert f"        {op}\n" in traced
+    assert "np." not in traced + host
+
+
+def test_what_numpy_computes_above_the_tape_is_no_constant_that_must_be_kept_so() -> None:
+    above = "after = self.model(y)\nbest = np.amax(after, axis=1)\ntarget = 0.9 * best + self.model(x)[:, 1]"
+    traced = split(step("loss = tf.reduce_mean(self.model(x)[:, 0] - target)", above=above)).partition(
+        "def learn"
+    )[0]
+    assert "    best = tf.reduce_max(after, axis=1)\n" in traced
+
+
+def test_the_title_says_which_op_is_written_for_what() -> None:
+    """And what it does otherwise: NumPy takes a NaN for the largest."""
+    numpy = TWINS["a place, which no gradient goes through"][0] + " + np.amax(after, axis=1)"
+    source = HEAD + "    " + step(AFTER.format(numpy)).replace("\n", "\n    ") + TAIL
+    settings = Settings(None, frozenset({"TFP101"}), fixable=frozenset({"TFP101"}), bold_fixes=True)  # type: ignore[arg-type]
+    (finding,) = check_source(Source.from_bytes(source.encode(), "example.py"), settings).findings
+    assert finding.fix is not None
+    assert finding.fix.message == (
+        "Move what a device can do to a `@tf.function` of its own, with `tf.argmax(…)` for `np.argmax` and "
+        "`tf.stop_gradient(tf.reduce_max(…))` for `np.amax`; may change what `np.argmax` makes of NaN, rounding, random "
+        "draws, and when its Python code runs"
+    )
+
+
+NO_TWINS = {
+    "over all axes, where TensorFlow takes the first": "best = np.argmax(after)\nbest = tf.one_hot(best, 3)",
+    "an axis that is not written out": "best = np.amax(after, axis=self.gamma)",
+    "in another type": "best = np.mean(after, axis=1, dtype=np.float64)",
+    "of integers, the sum of which NumPy makes longer": "after = tf.argmax(after, 1)\nbest = np.sum(after, axis=0)",
+    "of what may be integers": "after = tf.nn.relu(other(y))\nbest = np.mean(after, axis=1)",
+    "a place that is computed with": "best = np.argmax(after, axis=1) * 2.0",
+    "asked for what arrays have": "best = np.amax(after, axis=1)\nbest = best.astype(np.float32)",
+    "compared": "best = (np.amax(after, axis=1) > 0) * 1.0",
+    "written to": "best = np.amax(after, axis=1)\nbest[0] = 0.0",
+    "given to a function": "best = np.amax(after, axis=1)\nbest = clipped(best)",
+}
+
+
+@pytest.mark.parametrize("numpy", NO_TWINS.values(), ids=NO_TWINS.keys())
+def test_what_an_op_may_compute_otherwise_stays_the_hosts(numpy: str) -> None:
+    note = refusal("TFP101", HEAD + "    " + step(AFTER.format(numpy)).replace("\n", "\n    ") + TAIL)
+    assert "and the rest of the step uses what it gives" in note
+    assert "np." in note
+
+
+def test_what_is_shown_of_the_step_stays_an_array() -> None:
+    text = split(
+        step(
+            "q = self.model(x)\nloss = tf.reduce_mean(q - y)", behind="best = np.amax(q, axis=1)\nprint(best)"
+        )
+    )
+    assert "    best = np.amax(q, axis=1)\n    print(best)\n" in text.partition("def learn")[2]
+
+
 REFUSED = {
     "what the step computes comes back from the host": (
         "value = self.model(x)\nvalue = float(value)\nloss = self.model(x) * value",

@@ -454,7 +454,9 @@ _REDUCTIONS = frozenset(["mean", "sum", "max", "min", "amax", "amin", "std", "va
 
 
 # Those of NumPy that make one number of all, where they are told no axis.
-_OF_ALL = frozenset(["mean", "sum", "max", "min", "amax", "amin", "std", "var", "median", "argmax", "argmin", "prod"])
+_OF_ALL = frozenset(
+    ["mean", "sum", "max", "min", "amax", "amin", "std", "var", "median", "argmax", "argmin", "prod"]
+)
 
 
 def size_of_call(sizes: Sizes, call: cst.Call) -> Size | None:
