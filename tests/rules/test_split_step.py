@@ -426,6 +426,15 @@ def test_what_an_op_may_compute_otherwise_stays_the_hosts(numpy: str) -> None:
     assert "np." in note
 
 
+def test_what_numpy_makes_of_the_number_of_axes_is_known_to_a_trace() -> None:
+    traced = split(
+        step(
+            "loss = self.model(x) - y\nloss = tf.reduce_sum(loss, axis=np.arange(1, len(loss.shape)))\nprint(loss)"
+        )
+    ).partition("def learn")[0]
+    assert "axis=np.arange(1, len(loss.shape))" in traced
+
+
 def test_what_is_shown_of_the_step_stays_an_array() -> None:
     text = split(
         step(
