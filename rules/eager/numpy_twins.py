@@ -166,7 +166,8 @@ class Twins:
     def _is_constant(self, node: cst.BaseExpression) -> bool:
         """Whether no gradient goes through a tensor anyway."""
         if isinstance(node, cst.Call):
-            return self._infer.names.qualified(node.func) == "tf.stop_gradient"
+            name = self._infer.names.qualified(node.func)
+            return library(name) == "tensorflow" and callee_name(node) == "stop_gradient"
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         return found is not None and all(
             binding.kind == "assign"
@@ -232,7 +233,7 @@ class Twins:
             returned = [r.value for target in targets for r in target.returns if r.value is not None]
             return bool(returned) and all(self._is_float(value, path, depth + 1) for value in returned)
         called = self._infer.value(call.func)
-        if called.kind == "layer" and called.name.startswith("keras.layers."):
+        if called.kind == "layer" and library(called.name) == "keras":
             layer = called.name.rpartition(".")[2]
             if layer in _OF_FLOATS:
                 return True
@@ -242,7 +243,7 @@ class Twins:
                 and self._is_float(call.args[0].value, (), depth + 1)
             )
         # What Keras builds of layers computes with floats; what another file calls may give anything.
-        return called.kind == "model" and called.klass is None and called.name.startswith("keras.")
+        return called.kind == "model" and called.klass is None and library(called.name) == "keras"
 
     # What is made of it
 
