@@ -34,6 +34,7 @@ from tflint_perf.rule import Refusal, Repair
 from .crossing import Crossings, deletes_only
 from .forward_function import Forward, ForwardFunction, forward_function, rest_of
 from .inlining import inline_what_hides
+from .numpy_twins import Twin, Twins
 from .shapes import Shapes
 from .step_arguments import Arguments, Split, names_of_tapes
 
@@ -200,6 +201,8 @@ class _Step:
         self._self = first_parameter(self._function)
         self._split = Split()
         self._handed_over: list[cst.BaseExpression] = []
+        # What of a statement that goes behind the call only the host can do.
+        self._kept_behind: dict[cst.CSTNode, Obstacle] = {}
 
     def repair(self, name: str) -> Repair | Refusal:
         """The fix, or what stands in the way of it."""
@@ -220,7 +223,7 @@ class _Step:
         if isinstance(function.node, cst.Lambda) or function.yields or self._is_async(function):
             return Refusal("the step is in a generator, a lambda or an `async` function", self._tape)
         if function.outer is not None and self._model.is_per_step(function.node):
-            return Refusal("the function around it is redefined on each step", function.node)
+            return Refusal("it is redefined on each step, and would be retraced each time", function.node)
         if function.owner is not None and not self._self:
             return Refusal("the method has no object of its own", function.node)
         if any(self._model.infer.compiles(given.decorator) for given in function.decorators):
@@ -278,14 +281,23 @@ class _Step:
         hard = [o for o in obstacles if o.node not in inside or not self._is_handed_over(o)]
         traced = self._names_traced()
         hard += [
-            Obstacle(call, "it is a method of arrays") for call in self._methods_of_arrays(statement, traced)
+            Obstacle(call, f"`.{callee_name(call)}()` is a method of arrays")
+            for call in self._methods_of_arrays(statement, traced)
         ]
-        hard += [Obstacle(call, "it converts host data") for call in self._conversions(statement, traced)]
+        hard += [
+            Obstacle(call, f"`{callee_name(call)}` converts host data")
+            for call in self._conversions(statement, traced)
+        ]
+        twins = self._twins_in(statement, hard, traced)
+        done = {call for twin in twins for call in twin.calls}
+        hard = [obstacle for obstacle in hard if obstacle.node not in done]
         if not hard:
             self._split.traced.append(statement)
+            self._split.twins += twins
             return None
         computes = any(map(self._computes, descendants(statement)))
         reads_traced = self._reads(statement, traced)
+        in_the_way = hard[0]
         if computes or reads_traced:
             own = traced | names_written([statement])
             given = [
@@ -300,10 +312,10 @@ class _Step:
                     if not any(part is not one and self._holds(one, part) for one in parts)
                 ]
                 self._split.traced.append(statement)
+                self._split.twins += twins
                 return None
-        stands_in_the_way = Refusal(
-            f"what stands in the way of compiling the step: {hard[0].reason}", hard[0].node
-        )
+            in_the_way = next(one for one, part in zip(hard, given, strict=True) if part is None)
+        stands_in_the_way = Refusal(in_the_way.reason, in_the_way.node)
         if isinstance(statement, _KEPT_WHOLE) or self._leaves(statement):
             return stands_in_the_way
         if (
@@ -319,7 +331,26 @@ class _Step:
         ):
             return stands_in_the_way
         self._split.behind.append(statement)
+        self._kept_behind[statement] = in_the_way
         return None
+
+    def _twins_in(
+        self, statement: cst.CSTNode, obstacles: Iterable[Obstacle], traced: set[str]
+    ) -> list[Twin]:
+        """The ops for what NumPy computes in a statement of what the step does."""
+        inside = set(descendants(statement))
+        step = set(chain.from_iterable(map(descendants, self._statements)))
+        found = (
+            self._model.own(Twins).of(obstacle.node, step)
+            for obstacle in obstacles
+            if obstacle.node in inside
+        )
+        return [
+            twin
+            for twin in found
+            if twin is not None
+            and (self._reads(twin.of, traced) or any(map(self._computes, descendants(twin.of))))
+        ]
 
     def _methods_of_arrays(self, statement: cst.CSTNode, traced: set[str]) -> list[cst.Call]:
         """Calls like `x.astype("float32")`, of what comes from outside: what is given as a tensor has no such method."""
@@ -493,11 +524,12 @@ class _Step:
                     break
         for moved in late:
             if not self._brought_forward(moved):
-                return Refusal("what stands in the way: the rest of the step uses what this computes", moved)
+                why = self._kept_behind[moved]
+                return Refusal(f"{why.reason}, and the rest of the step uses what it gives", why.node)
         behind = names_written(self._split.behind)
         for moved in self._split.before:
             if self._reads(moved, behind):
-                return Refusal("what stands in the way: it needs what the step returns", moved)
+                return Refusal("what the host makes ready for the step needs what the step returns", moved)
         return None
 
     def _brought_forward(self, moved: cst.CSTNode) -> bool:
@@ -639,15 +671,18 @@ class _Step:
             + "".join(self._moved_text(statement, old) for statement in self._split.behind)
         )
         start, end = edit.lines_start(self._statements[0]), edit.lines_end(self._statements[-1])
+        written = " and ".join(f"`{new}` for `{old}`" for old, new in arguments.twins.items())
+        places = [twin.call for twin in self._split.twins if twin.is_place]
         return Repair(
-            f"Move what a device can do to a `@{decorator.partition('(')[0]}` of its own",
+            f"Move what a device can do to a `@{decorator.partition('(')[0]}` of its own"
+            + (f", with {written}" if written else ""),
             [
                 *inserted,
                 *arguments.imports,
                 edit.edit(start, end, replacement),
             ],
             safe=False,
-            may_change=TRACED,
+            may_change=(f"what `{edit.text(places[0].func)}` makes of NaN, " if places else "") + TRACED,
             bold=True,
         )
 
@@ -656,6 +691,7 @@ class _Step:
         edit = self._edit
         start, end = edit.lines_start(self._statements[0]), edit.lines_end(self._statements[-1])
         changes = [(*edit.outer_span(node), name) for node, name in arguments.renamed]
+        changes += arguments.rewritten
         for statement in (*self._split.before, *self._split.behind):
             changes.append((edit.lines_start(statement), edit.lines_end(statement), ""))
         text, at = [], start

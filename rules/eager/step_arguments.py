@@ -27,6 +27,7 @@ from tflint_perf.records import dataclass
 from tflint_perf.rule import Refusal
 
 from .crossing import RETURNABLE, Crossings
+from .numpy_twins import Twin
 
 # What a function is given as it is: a trace holds for the very object.
 _OBJECTS = frozenset(
@@ -38,6 +39,8 @@ _TENSORS = frozenset({"tensor", "variable"})
 _DEEPEST = 3
 # What takes indices: they stay integers.
 _TAKES_INDICES = frozenset({"gather", "gather_nd", "one_hot", "stack", "range", "tensor_scatter_nd_update"})
+# At which place they take nothing but indices: what is listed there is packed as tensors are.
+_INDICES_AT = {"gather": 1, "gather_nd": 1, "one_hot": 0, "tensor_scatter_nd_update": 1}
 # What has to be known while a function is traced.
 _STATIC = frozenset({"axis", "depth", "num", "shape", "units", "num_classes", "perm", "training", "keepdims"})
 # What casts whatever it is given.
@@ -69,6 +72,8 @@ class Split:
     given: list[cst.BaseExpression] = field(default_factory=list)
     # Attributes of the object that the step sets: it gives back what they get.
     set_here: list[cst.Attribute] = field(default_factory=list)
+    # What NumPy computes of the step's tensors, and an op can.
+    twins: list[Twin] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -113,6 +118,10 @@ class Arguments:
         self.returned_inside: list[str] = []
         # Nodes of the traced part, and the name that stands for each in the function.
         self.renamed: list[tuple[cst.CSTNode, str]] = []
+        # Other parts of its text, from where to where, and what stands there in the function.
+        self.rewritten: list[tuple[int, int, str]] = []
+        # What is written for calls of NumPy, by these.
+        self.twins: dict[str, str] = {}
 
     def find(self) -> Refusal | None:
         """Find them; or what can't cross the border."""
@@ -129,12 +138,26 @@ class Arguments:
             name = self._name_for(expression)
             self._arguments[f"={name}"] = _Argument(name, self._edit.text(expression), [expression])
             self.renamed.append((expression, name))
+        for twin in self._split.twins:
+            self._write(twin)
         for argument in self._arguments.values():
             argument.uses.sort(key=self._edit.start)
         found = sorted(self._arguments.values(), key=lambda argument: self._edit.start(argument.uses[0]))
         self.parameters = [argument.name for argument in found]
         self.passed = [self._passed(argument) for argument in found]
         return None
+
+    def _write(self, twin: Twin) -> None:
+        """Write the op in the place of a call of NumPy's."""
+        edit, op = self._edit, self._spell(twin.op)
+        stop = f"{self._spell('stop_gradient')}(" if twin.constant else ""
+        end = edit.end(twin.call)
+        self.rewritten.append((edit.start(twin.call.func), edit.end(twin.call.func), stop + op))
+        if twin.fetched is not None:
+            self.rewritten.append((edit.outer_span(twin.of)[1], edit.outer_span(twin.fetched)[1], ""))
+        if stop:
+            self.rewritten.append((end, end, ")"))
+        self.twins[edit.text(twin.call.func)] = f"{stop}{op}(…)" + (")" if stop else "")
 
     # Names
 
@@ -363,7 +386,7 @@ class Arguments:
     def _must_be_known(self, use: cst.BaseExpression) -> bool:
         parent = self._model.parent(use)
         if isinstance(parent, cst.Element):
-            return not self._is_concatenated(parent)
+            return not (self._is_concatenated(parent) or self._is_listed_index(parent))
         if isinstance(parent, cst.If | cst.While | cst.IfExp | cst.BooleanOperation):
             return True
         if isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not):
@@ -385,10 +408,25 @@ class Arguments:
         call = self._model.parent(argument) if isinstance(argument, cst.Arg) else None
         return isinstance(call, cst.Call) and callee_name(call) == "concat" and call.args[0] is argument
 
+    def _is_listed_index(self, element: cst.Element) -> bool:
+        """Whether it is one of the indices that an op is given in a list: `tf.one_hot([action], n)`."""
+        current: cst.CSTNode | None = element
+        while isinstance(current, cst.Element | cst.List | cst.Tuple):
+            current = self._model.parent(current)
+        call = self._model.parent(current) if isinstance(current, cst.Arg) else None
+        if not isinstance(call, cst.Call) or not isinstance(current, cst.Arg):
+            return False
+        place = _INDICES_AT.get(callee_name(call))
+        if current.keyword is not None:
+            return place is not None and current.keyword.value == "indices"
+        return list(call.args).index(current) == place
+
     def _is_index(self, use: cst.BaseExpression) -> bool:
         parent = self._model.parent(use)
         if isinstance(parent, cst.Index | cst.Slice):
             return True
+        if isinstance(parent, cst.Element):
+            return self._is_listed_index(parent)
         call = self._model.parent(parent) if isinstance(parent, cst.Arg) else None
         return isinstance(call, cst.Call) and callee_name(call) in _TAKES_INDICES
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-import libcst as cst
-
-from tflint_perf.analysis.apis.facts import fact
 from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.python.syntax import has_stars
+from tflint_perf.analysis.rewriting.alike import op_alike
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Refusal, Repair, Report, Rule
 
@@ -98,7 +95,7 @@ def _use_tensorflow(found: HostCall, edit: Editor) -> Repair | Refusal | None:
         return print_in_graph(edit, found.call)
     if found.kind != "numpy":
         return None
-    op = _tensorflow_op(edit.model.qualified(found.call.func), found.call)
+    op = op_alike(edit.model.qualified(found.call.func), found.call)
     if op is None:
         return Refusal("TensorFlow has no op that takes the same arguments", found.call)
     spelled, imports = edit.spell(op, found.call)
@@ -108,27 +105,3 @@ def _use_tensorflow(found: HostCall, edit: Editor) -> Repair | Refusal | None:
         safe=False,
         may_change="what it computes: when the program runs, not once while it is traced",
     )
-
-
-def _tensorflow_op(name: str, call: cst.Call) -> str | None:
-    """What `tf.<op>` computes the same from the same arguments as `name`, a qualified name of NumPy's; None for no op."""
-    alike = fact(name, "alike")
-    if not alike or has_stars(call):
-        return None
-    positional = sum(arg.keyword is None for arg in call.args)
-    keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
-    return fact(name, "twin").removeprefix("tf.") if _is_taken(alike, positional, keywords) else None
-
-
-def _is_taken(alike: str, positional: int, keywords: set[str]) -> bool:
-    """Whether NumPy and TensorFlow mean the same by so many arguments by place and these keywords."""
-    match alike:
-        case "reduction":
-            return positional in (1, 2) and keywords <= {"axis", "keepdims"}
-        case "axis" | "axis?":
-            # Without an axis, `tf.concat` does not know what to do.
-            given = (positional == 2 and not keywords) or (positional == 1 and keywords == {"axis"})
-            return given or (alike == "axis?" and positional == 1 and not keywords)
-        case "1+axis" | "2+axis" if keywords == {"axis"}:
-            return positional == 1
-    return positional == int(alike[0]) and not keywords

@@ -174,7 +174,7 @@ def test_what_the_rest_of_the_step_uses_stays_where_it_may_mean_something_else_b
     under_tape: str,
 ) -> None:
     note = refusal("TFP101", HEAD + indent(step(under_tape), "    ") + TAIL)
-    assert "the rest of the step uses what this computes" in note
+    assert "the rest of the step uses what it gives" in note
 
 
 def test_a_ragged_tensor_of_lists_is_made_before_the_call() -> None:
@@ -187,6 +187,25 @@ def test_a_ragged_tensor_of_lists_is_made_before_the_call() -> None:
         "    ragged = tf.ragged.constant(y)\n    self._train_step(ragged, tf.convert_to_tensor(x))\n"
     )
     assert "mask = ragged.to_tensor()" in text.partition("def learn")[0]
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "tf.reduce_sum(tf.one_hot([y], 2) * self.model(x))",
+        "tf.reduce_sum(tf.gather(self.model(x), [y], axis=1))",
+        "tf.reduce_sum(tf.gather_nd(self.model(x), indices=[[0, y]]))",
+    ],
+)
+def test_a_number_in_a_list_of_indices_is_handed_in_as_a_tensor(loss: str) -> None:
+    text = split(step(f"loss = {loss}\nprint(loss.numpy())"))
+    assert "tf.convert_to_tensor(y)" in text.partition("def learn")[2]
+
+
+@pytest.mark.parametrize("loss", ["self.model(x, [y])", "tf.reshape(self.model(x), [y, -1])"])
+def test_what_stands_in_another_list_is_handed_in_as_it_is(loss: str) -> None:
+    text = split(step(f"loss = tf.reduce_sum({loss})\nprint(loss.numpy())"))
+    assert "self._train_step(tf.convert_to_tensor(x), y)" in text
 
 
 def test_a_list_that_is_unpacked_is_handed_over_as_it_is() -> None:
@@ -325,25 +344,122 @@ LEFT_WHERE_IT_IS = {
 def test_other_functions_are_not(body: str) -> None:
     method = f"def predict(self, x):\n        {body}\n\n    "
     source = HEAD + "    " + method + step("loss = self.predict(x) - y").replace("\n", "\n    ") + TAIL
-    assert "what stands in the way of compiling the step" in refusal("TFP101", source)
+    assert "`np.array` runs on the host" in refusal("TFP101", source)
+
+
+AFTER = """
+after = self.model(y)
+{}
+loss = tf.reduce_mean(tf.square(self.model(x)[:, 0] - 0.9 * best))
+"""
+TWINS = {
+    "what no gradient went through stays a constant": (
+        "best = np.amax(after, axis=-1)",
+        "best = tf.stop_gradient(tf.reduce_max(after, axis=-1))",
+    ),
+    "what is a constant already": (
+        "after = tf.stop_gradient(after)\nbest = np.max(after, 1)",
+        "best = tf.reduce_max(after, 1)",
+    ),
+    "of what is fetched": (
+        "best = np.mean(after.numpy(), axis=1, keepdims=True)[:, 0]",
+        "best = tf.stop_gradient(tf.reduce_mean(after, axis=1, keepdims=True))[:, 0]",
+    ),
+    "in the middle of an expression": (
+        "best = 1.0 - 2 * np.sum(self.model(y) * 2.0, axis=1) ** 2",
+        "best = 1.0 - 2 * tf.stop_gradient(tf.reduce_sum(self.model(y) * 2.0, axis=1)) ** 2",
+    ),
+    "a place, which no gradient goes through": (
+        "best = np.argmax(after, axis=1)\nbest = tf.reduce_sum(tf.one_hot(best, 2) * after, axis=1)",
+        "best = tf.argmax(after, axis=1)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("numpy", "op"), TWINS.values(), ids=TWINS.keys())
+def test_what_numpy_computes_of_the_step_an_op_does(numpy: str, op: str) -> None:
+    traced, _, host = split(step(AFTER.format(numpy), above="print(y)")).partition("def learn")
+    assert f"        {op}\n" in traced
+    assert "np." not in traced + host
+
+
+def test_what_numpy_computes_above_the_tape_is_no_constant_that_must_be_kept_so() -> None:
+    above = "after = self.model(y)\nbest = np.amax(after, axis=1)\ntarget = 0.9 * best + self.model(x)[:, 1]"
+    traced = split(step("loss = tf.reduce_mean(self.model(x)[:, 0] - target)", above=above)).partition(
+        "def learn"
+    )[0]
+    assert "    best = tf.reduce_max(after, axis=1)\n" in traced
+
+
+def test_the_title_says_which_op_is_written_for_what() -> None:
+    """And what it does otherwise: NumPy takes a NaN for the largest."""
+    numpy = TWINS["a place, which no gradient goes through"][0] + " + np.amax(after, axis=1)"
+    source = HEAD + "    " + step(AFTER.format(numpy)).replace("\n", "\n    ") + TAIL
+    settings = Settings(None, frozenset({"TFP101"}), fixable=frozenset({"TFP101"}), bold_fixes=True)  # type: ignore[arg-type]
+    (finding,) = check_source(Source.from_bytes(source.encode(), "example.py"), settings).findings
+    assert finding.fix is not None
+    assert finding.fix.message == (
+        "Move what a device can do to a `@tf.function` of its own, with `tf.argmax(…)` for `np.argmax` and "
+        "`tf.stop_gradient(tf.reduce_max(…))` for `np.amax`; may change what `np.argmax` makes of NaN, rounding, random "
+        "draws, and when its Python code runs"
+    )
+
+
+NO_TWINS = {
+    "over all axes, where TensorFlow takes the first": "best = np.argmax(after)\nbest = tf.one_hot(best, 3)",
+    "an axis that is not written out": "best = np.amax(after, axis=self.gamma)",
+    "in another type": "best = np.mean(after, axis=1, dtype=np.float64)",
+    "of integers, the sum of which NumPy makes longer": "after = tf.argmax(after, 1)\nbest = np.sum(after, axis=0)",
+    "of what may be integers": "after = tf.nn.relu(other(y))\nbest = np.mean(after, axis=1)",
+    "a place that is computed with": "best = np.argmax(after, axis=1) * 2.0",
+    "asked for what arrays have": "best = np.amax(after, axis=1)\nbest = best.astype(np.float32)",
+    "compared": "best = (np.amax(after, axis=1) > 0) * 1.0",
+    "written to": "best = np.amax(after, axis=1)\nbest[0] = 0.0",
+    "given to a function": "best = np.amax(after, axis=1)\nbest = clipped(best)",
+}
+
+
+@pytest.mark.parametrize("numpy", NO_TWINS.values(), ids=NO_TWINS.keys())
+def test_what_an_op_may_compute_otherwise_stays_the_hosts(numpy: str) -> None:
+    note = refusal("TFP101", HEAD + "    " + step(AFTER.format(numpy)).replace("\n", "\n    ") + TAIL)
+    assert "and the rest of the step uses what it gives" in note
+    assert "np." in note
+
+
+def test_what_numpy_makes_of_the_number_of_axes_is_known_to_a_trace() -> None:
+    traced = split(
+        step(
+            "loss = self.model(x) - y\nloss = tf.reduce_sum(loss, axis=np.arange(1, len(loss.shape)))\nprint(loss)"
+        )
+    ).partition("def learn")[0]
+    assert "axis=np.arange(1, len(loss.shape))" in traced
+
+
+def test_what_is_shown_of_the_step_stays_an_array() -> None:
+    text = split(
+        step(
+            "q = self.model(x)\nloss = tf.reduce_mean(q - y)", behind="best = np.amax(q, axis=1)\nprint(best)"
+        )
+    )
+    assert "    best = np.amax(q, axis=1)\n    print(best)\n" in text.partition("def learn")[2]
 
 
 REFUSED = {
     "what the step computes comes back from the host": (
         "value = self.model(x)\nvalue = float(value)\nloss = self.model(x) * value",
-        "the rest of the step uses what this computes",
+        "the rest of the step uses what it gives",
     ),
     "an expression that runs now and then": (
         "loss = tf.reduce_mean(self.model(x) * (float(y) if y else 1.0))\nself.count = count(loss)",
-        "what stands in the way of compiling the step",
+        "`float()` runs on the host",
     ),
     "what leaves the step": (
         "loss = tf.reduce_mean(self.model(x) - y)\nif np.isnan(loss):\n    return",
-        "what stands in the way of compiling the step",
+        "`np.isnan` runs on the host",
     ),
     "an object of the host that is asked": (
         "loss = tf.reduce_mean(self.model(x) - self.action.value(self.model(x)))",
-        "what stands in the way of compiling the step",
+        "`self.action` is set between calls",
     ),
 }
 
@@ -355,6 +471,25 @@ def test_what_cannot_be_split_says_what_stands_in_the_way(under_tape: str, reaso
     assert note.startswith("no fix: ")
     assert reason in note
     assert "(line " in note
+
+
+def test_what_can_be_handed_in_is_not_what_stands_in_the_way() -> None:
+    """Nor is what stands only in the way of compiling the whole method."""
+    under_tape = (
+        "value = self.model(x)\nloss = tf.reduce_mean(value * int(y) - self.action * float(value[0]))"
+    )
+    source = HEAD + "    " + step(under_tape, above="print(y)").replace("\n", "\n    ") + TAIL
+    row = source[: source.index("float(value")].count("\n") + 1
+    note = f"no fix: `float()` runs on the host, and the rest of the step uses what it gives (line {row})"
+    assert refusal("TFP101", source) == note
+    (finding,) = findings("TFP101", source)
+    assert (finding.note, finding.to_prove) == (note, False)
+
+
+def test_where_a_bold_fix_can_be_made_the_note_says_what_stands_in_the_way_of_another() -> None:
+    method = step("loss = tf.reduce_mean(self.model(x) - y)", above="print(y)")
+    (finding,) = findings("TFP101", HEAD + "    " + method.replace("\n", "\n    ") + TAIL)
+    assert ((finding.note or "").startswith("no fix: "), finding.to_prove) == (True, True)
 
 
 def test_a_method_that_sets_attributes_is_not_traced() -> None:
@@ -384,7 +519,7 @@ def test_a_gradient_is_not_cut_off_by_what_the_host_computes_beforehand() -> Non
             optimizer.apply_gradients(zip(gradients, net.trainable_variables))
         """,
     )
-    assert "what stands in the way of compiling the step" in note
+    assert "a layer is created on each call" in note
 
 
 FORWARD = """\

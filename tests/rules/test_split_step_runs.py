@@ -299,11 +299,56 @@ for epoch in range(3):
     print(np.round(loss.numpy(), 4))
 """
 
+# Were a gradient to go through what NumPy computed, it would learn something else.
+TWINS = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.out = tf.keras.layers.Dense(16, activation="relu"), tf.keras.layers.Dense(3)
+
+    def call(self, x):
+        return self.out(self.hidden(x))
+
+
+class Learner:
+    def __init__(self):
+        self.net, self.steps = Net(), 0
+        self.optimizer = tf.keras.optimizers.Adam(1e-2)
+
+    def learn(self, states, actions, rewards, after):
+        self.steps += 1
+        with tf.GradientTape() as tape:
+            q = tf.reduce_sum(self.net(states) * tf.one_hot(actions, 3), axis=1)
+            q_after = self.net(after)
+            chosen = np.argmax(q_after, axis=-1)
+            best = np.max(q_after.numpy(), axis=1)
+            mean = np.mean(q_after, axis=-1, keepdims=True)
+            second = tf.reduce_sum(q_after * tf.one_hot(chosen, 3), axis=1)
+            targets = rewards + 0.5 * best + 0.3 * tf.stop_gradient(second) + 0.1 * mean[:, 0]
+            loss = tf.reduce_mean(tf.square(targets - q))
+        gradients = tape.gradient(loss, self.net.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.net.trainable_variables))
+        return loss
+
+
+learner, rng = Learner(), np.random.default_rng(0)
+for step in range(60):
+    states, after = rng.normal(size=(16, 4)).astype("float32"), rng.normal(size=(16, 4)).astype("float32")
+    loss = learner.learn(states, rng.integers(0, 3, 16), rng.normal(size=16), after)
+print(np.round(loss.numpy(), 4), np.round(learner.net.get_weights()[1][:4], 4))
+"""
+
 
 @pytest.mark.parametrize(
     "source",
-    [ACTOR_CRITIC, REPLAY, BATCHES, MASKED, SPREAD, IN_A_LOOP],
-    ids=["actor-critic", "replay", "batches", "masked", "spread", "in a loop"],
+    [ACTOR_CRITIC, REPLAY, BATCHES, MASKED, SPREAD, IN_A_LOOP, TWINS],
+    ids=["actor-critic", "replay", "batches", "masked", "spread", "in a loop", "twins"],
 )
 def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path, forks: Forks) -> None:
     after = fixed("TFP107", fixed("TFP101", source, bold=True), bold=True)

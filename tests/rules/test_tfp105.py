@@ -789,9 +789,15 @@ REFUSED = {
         "no fix: the history that `fit` returns is used",
     ),
     "losses": ("l.append(model.fit(row[None], t).history)", "no fix: the history that `fit` returns is used"),
-    "callbacks": ("model.fit(row[None], t, callbacks=[c])", "no fix: `train_on_batch` has no `callbacks`"),
+    "callbacks": (
+        "model.fit(row[None], t, callbacks=[c])",
+        "no fix: `callbacks` is more than a gradient step",
+    ),
     "positions": ("model.predict(row[None], 32)", "no fix: `32` is passed by position"),
-    "stars": ("model.predict(row[None], **options)", "no fix: not all of its arguments can be seen here"),
+    "stars": (
+        "model.predict(row[None], **options)",
+        "no fix: not all that the model is given can be seen here",
+    ),
 }
 
 

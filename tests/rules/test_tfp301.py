@@ -125,6 +125,25 @@ SILENT = {
         for i in range(1000):
             image += gradients_of(image)
         """,
+    "an action that is drawn, or found by the largest of all values": """
+        import random
+
+        def act(state):
+            if np.random.rand() < 0.1:
+                return random.randrange(4)
+            return np.argmax(model(state)[0])
+
+        def learn(state, action):
+            action = tf.convert_to_tensor(action)
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(state)[0][action])
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+
+        while True:
+            action = act(state)
+            state = env.step(action)[0]
+            learn(state, action)
+    """,
     "scalars": """
         for step, (x, y) in enumerate(dataset):
             train_step(tf.cast(step, tf.float32), tf.constant(0.5))

@@ -325,7 +325,10 @@ def _finding(
                 fix, other, note = other, None, why_not or note
             note = None if fix is not None else note
         elif fix is None and note and report.bold is not None:
-            to_prove = _mended(report.bold(editor), editor, source)[0] is not None
+            other_fix, why_not = _mended(report.bold(editor), editor, source)
+            to_prove = other_fix is not None
+            # What a bold fix can't get around is in the way of the other one as well, and there may be much more of that.
+            note = note if to_prove else why_not or note
     start = source.place(positions.start(_named(node, positions, source)))
     end = source.place(positions.header_end(node))
     statement = model.statement_of(node)

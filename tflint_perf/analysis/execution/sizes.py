@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import fact, methods
+from tflint_perf.analysis.apis.facts import fact, library, methods
 from tflint_perf.analysis.conventions import (
     names_a_batch,
     names_a_batch_size,
@@ -453,6 +453,12 @@ _KEEPING_METHODS = frozenset(
 _REDUCTIONS = frozenset(["mean", "sum", "max", "min", "amax", "amin", "std", "var", "median", "argmax", "argmin", "prod", "squeeze", "any", "all", "dot", "reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "shape", "size", "ndim", "len", "where"])  # fmt: skip
 
 
+# Those of NumPy that make one number of all, where they are told no axis.
+_OF_ALL = frozenset(
+    ["mean", "sum", "max", "min", "amax", "amin", "std", "var", "median", "argmax", "argmin", "prod"]
+)
+
+
 def size_of_call(sizes: Sizes, call: cst.Call) -> Size | None:
     """The size of what `call` gives; None while it is being worked out."""
     name = callee_name(call)
@@ -487,9 +493,17 @@ def size_of_call(sizes: Sizes, call: cst.Call) -> Size | None:
             return returned
     if names_drawing_a_batch(name):
         return "batch"
-    if name in ("float", "int", "len") and not qualified:
+    if (name in ("float", "int", "len") and not qualified) or _is_number(call, qualified):
         return "scalar"
     return _passed_through(sizes, call, name, qualified)
+
+
+def _is_number(call: cst.Call, qualified: str) -> bool:
+    """Whether `call` gives a Python number, or makes one number of all that NumPy is given: `np.argmax(q)`."""
+    if fact(qualified, "number") and not fact(qualified, "size-at"):
+        return True
+    is_of_all = library(qualified) == "numpy" and callee_name(call) in _OF_ALL
+    return is_of_all and len(call.args) == 1 and not call.args[0].star
 
 
 def _passed_through(sizes: Sizes, call: cst.Call, name: str, qualified: str) -> Size | None:

@@ -96,7 +96,7 @@ class HostCalls:
         if has(name, "same-when-traced"):
             return "" if all(self._is_static(arg.value) for arg in call.args) else on_host
         if library(name) == "numpy" and call.args and ".random" not in name:
-            return "" if all(is_constant(arg.value) for arg in call.args) else on_host
+            return "" if all(is_constant(arg.value) or _is_rank(arg.value) for arg in call.args) else on_host
         return on_host if has(name, "host") else ""
 
     def _takes_constant(self, call: cst.Call) -> bool:
@@ -162,6 +162,14 @@ class HostCalls:
                 return True
             current = self._infer.walk.parents.get(current)
         return False
+
+
+def _is_rank(node: cst.BaseExpression) -> bool:
+    """Whether it is the number of axes, which a trace knows: `len(x.shape)`."""
+    match node:
+        case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=cst.Attribute(attr=cst.Name("shape")))]):
+            return True
+    return False
 
 
 def _asks_whether_missing(node: cst.CSTNode) -> bool:
