@@ -461,6 +461,33 @@ def keeps_type(name: str, _said: str) -> bool:
     return True
 
 
+def keeps_floats(name: str, _said: str) -> bool:
+    made = [resolve(name)(*args) for args in samples(name) if getattr(args[0], "dtype", None) == tf.float32]
+    if not made:
+        raise UnansweredError("none of the sample inputs fits")
+    return all(each.dtype.is_floating for each in made)
+
+
+# What a layer is made of, and how many axes it is given, where these are not one number of units and two axes.
+_LAYERS: dict[str, tuple[tuple[int, ...], int]] = {
+    **{f"Conv{n}D": ((2, 1), n + 2) for n in (1, 2, 3)}, **{f"Conv{n}DTranspose": ((2, 1), n + 2) for n in (1, 2)},
+    "SeparableConv2D": ((2, 1), 4), "DepthwiseConv2D": ((1,), 4), "Embedding": ((4, 2), 2), "BatchNormalization": ((), 2),
+    "LayerNormalization": ((), 2), "LSTM": ((2,), 3), "GRU": ((2,), 3), "SimpleRNN": ((2,), 3),
+}  # fmt: skip
+
+
+def computes_with_floats(name: str, _said: str) -> bool:
+    made_of, axes = _LAYERS.get(name.rpartition(".")[2], ((2,), 2))
+    layer = resolve(name)(*made_of)
+    return all(
+        tf.as_dtype(layer(tf.ones((2,) * axes, kind)).dtype).is_floating for kind in ("int32", "float32")
+    )
+
+
+def makes_integers(_name: str, _said: str) -> bool:
+    raise UnansweredError("it has to learn a vocabulary first, or is told what to make")
+
+
 def is_there(name: str, _said: str) -> bool:
     return exists(name)
 
@@ -471,6 +498,7 @@ CHECKS: dict[str, Callable[[str, str], bool]] = {
     "dtype": has_dtype, "copies": copies, "views": views, "reduces": is_scalar, "one-number": is_scalar, "alike": are_alike,
     "twin": has_twin, "number": has_number, "runs-python": runs_python, "decodes-images": decodes_images, "base": is_of_kind,
     "constant": is_constant, "gives-integers": gives_integers, "makes-zeros": gives_zeros, "keeps-type": keeps_type,
+    "keeps-floats": keeps_floats, "of-floats": computes_with_floats, "of-integers": makes_integers,
     "stage": is_there, "compiled": is_there, "steps": is_there, "makes-batches": is_there,
 }  # fmt: skip
 

@@ -23,61 +23,6 @@ from .crossing import Crossings
 
 _PLACES = frozenset({"argmax", "argmin"})
 _ARITHMETIC = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide, cst.Power)
-# Ops of TensorFlow that give floats of floats, besides those that the tables call elementwise.
-_KEEPING = frozenset(
-    [
-        "reduce_max",
-        "reduce_min",
-        "reduce_mean",
-        "reduce_sum",
-        "reduce_prod",
-        "reduce_logsumexp",
-        "stop_gradient",
-        "squeeze",
-        "reshape",
-        "transpose",
-        "expand_dims",
-        "gather",
-        "gather_nd",
-        "matmul",
-        "relu",
-        "softmax",
-        "log_softmax",
-        "sigmoid",
-        "tanh",
-        "exp",
-    ]
-)
-# Layers that compute with floats, whatever they are given; others give floats of floats.
-_OF_FLOATS = frozenset(
-    [
-        "Dense",
-        "Conv1D",
-        "Conv2D",
-        "Conv3D",
-        "Conv1DTranspose",
-        "Conv2DTranspose",
-        "SeparableConv2D",
-        "DepthwiseConv2D",
-        "LSTM",
-        "GRU",
-        "SimpleRNN",
-        "Embedding",
-        "BatchNormalization",
-        "LayerNormalization",
-    ]
-)
-_OF_INTEGERS = frozenset(
-    [
-        "IntegerLookup",
-        "StringLookup",
-        "TextVectorization",
-        "Discretization",
-        "Hashing",
-        "CategoryEncoding",
-        "HashedCrossing",
-    ]
-)
 # What an op is told by name besides tensors.
 _SETTINGS = frozenset({"axis", "name", "shape", "dtype", "depth", "keepdims", "num", "perm"})
 _TAKE_PLACES = {"one_hot": 0, "gather": 1}
@@ -218,9 +163,7 @@ class Twins:
     def _gives_floats(self, call: cst.Call, path: tuple[int, ...], depth: int) -> bool:
         name = self._infer.names.qualified(call.func)
         if name:
-            keeps = callee_name(call) in _KEEPING or (
-                has(name, "keeps-scalars") and bool(fact(name, "shape"))
-            )
+            keeps = has(name, "keeps-floats") or (has(name, "keeps-scalars") and bool(fact(name, "shape")))
             return (
                 not path
                 and library(name) == "tensorflow"
@@ -234,11 +177,9 @@ class Twins:
             return bool(returned) and all(self._is_float(value, path, depth + 1) for value in returned)
         called = self._infer.value(call.func)
         if called.kind == "layer" and library(called.name) == "keras":
-            layer = called.name.rpartition(".")[2]
-            if layer in _OF_FLOATS:
-                return True
-            return (
-                layer not in _OF_INTEGERS
+            # Others give floats of floats.
+            return has(called.name, "of-floats") or (
+                not has(called.name, "of-integers")
                 and bool(call.args)
                 and self._is_float(call.args[0].value, (), depth + 1)
             )

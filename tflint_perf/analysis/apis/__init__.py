@@ -74,6 +74,8 @@ What it computes
 - `size-known`: the same of functions of Python and NumPy: what it does to the size of an element is known: nothing.
 - `keeps-bytes`: leaves 8-bit numbers what they are, be they more or fewer: a crop does.
 - `keeps-eight-bits`: leaves the type of an array and about as many numbers in it.
+- `keeps-floats`: gives floats of floats. `of-floats`: a layer that gives floats, whatever it is given. `of-integers`: one that may
+  make integers of floats.
 - `keeps-type`: of the type of what it is given first. `keeps-number`: as many names of files as it is given.
 - `like-first`: has the structure of its first argument. `nests`: works on structures.
 - `adds-on`: adds a tensor to another, or behind it. `adds-up`: adds tensors.
