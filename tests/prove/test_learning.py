@@ -195,3 +195,10 @@ def test_a_statement_that_is_compiled_alone_draws_other_numbers_and_learns_nobod
     assert (found.verdict, found.draws_apart) == (("unknown", True) if drawn else ("different", False))
     same = sameness([apart(one, replace(other, last=(LAST,)))], apart(one, one), [apart(one, one)])
     assert same.verdict == "same"
+
+
+@pytest.mark.parametrize(("drawn", "verdict"), [({7}, "different"), ({9}, "unknown")])
+def test_a_statement_that_was_changed_draws_other_numbers(drawn: set[int], verdict: str) -> None:
+    one = Learned((FIRST,), (LAST,), {}, 100, drew_eagerly=frozenset({7, 8}))
+    other = Learned((FIRST,), (LAST * 2,), {}, 100, drew_eagerly=frozenset(drawn))
+    assert sameness([apart(one, other)], apart(one, one), [apart(one, one)]).verdict == verdict

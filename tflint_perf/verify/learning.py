@@ -55,7 +55,8 @@ class Learned:
 class Apart:
     """How far a run learned from another: of each variable, by how far training moved it; of losses, by their size.
 
-    `draws_apart` says that a statement draws other random numbers for being compiled by itself, which is no fault.
+    `draws_apart` says that a statement draws other random numbers for being compiled by itself, or for being changed, which is
+    no fault.
     `rounding` is what is always put down to rounding, of each variable. `losses` are (step, difference). `mismatch` says
     what makes them beyond comparison; it is `steps` where they trained for different numbers of steps.
     """
@@ -114,7 +115,13 @@ def read_learned(path: Path, steps: int) -> Learned | None:
 
 def apart(one: Learned, other: Learned) -> Apart:
     """How far `other` learned from `one`."""
-    draws_apart = bool(one.drew_eagerly & other.drew_by_graph or one.drew_by_graph & other.drew_eagerly)
+    drew = one.drew_eagerly | one.drew_by_graph
+    draws_apart = bool(
+        one.drew_eagerly & other.drew_by_graph
+        or one.drew_by_graph & other.drew_eagerly
+        # A statement that says something else draws by itself, as the `shuffle` in a pipeline that was changed.
+        or other.drew_eagerly - drew
+    )
     return replace(_apart(one, other), draws_apart=draws_apart)
 
 
