@@ -258,7 +258,7 @@ def _row(fix: Mapping[str, Any], last: str, most: int | None = None) -> tuple[st
 
 
 def name_of(fix: Mapping[str, Any]) -> str:
-    """`gc-in-loop`, of a group with how many it is: `gc-in-loop ×5`."""
+    """The name of its rule, of a group with how many it is: `slow-call ×5`."""
     count = len(fix.get("places", ()))
     return f"{fix['name']} ×{count}" if count > 1 else str(fix["name"])
 
