@@ -147,7 +147,7 @@ LEFT = {
     # What messages and edits say.
     "rules/pipelines/plain_numpy.py": 4,
     "rules/precision/tfp604_full_precision.py": 1,
-    "analysis/rewriting/alike.py": 1,
+    "analysis/rewriting/ops_for_numpy.py": 1,
 }
 _LIBRARIES = (
     "tf|keras|np|numpy|tensorflow|tensorflow_\\w+|gym|gymnasium|torch|cv2|PIL|skimage|imageio|scipy|sklearn|pandas|matplotlib|"

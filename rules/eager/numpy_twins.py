@@ -13,7 +13,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import fact, has, library
 from tflint_perf.analysis.execution.tapes import tape_around
 from tflint_perf.analysis.python.syntax import argument, callee_name, descendants, integer, keyword_argument
-from tflint_perf.analysis.rewriting.alike import op_alike
+from tflint_perf.analysis.rewriting.ops_for_numpy import op_for
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.readers import Readers
@@ -74,7 +74,7 @@ class Twins:
         if not isinstance(call, cst.Call) or not call.args or call.args[0].keyword is not None:
             return None
         name = self._infer.names.qualified(call.func)
-        op = op_alike(name, call)
+        op = op_for(name, call)
         if op is None:
             return None
         twin = Twin(call, op, self._fetched(call.args[0].value), constant=False)

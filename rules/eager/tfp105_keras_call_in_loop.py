@@ -97,10 +97,12 @@ class KerasCallInLoop(Rule):
     claim = Claim("step time", least=2.0, at="for `predict`")
 
     def check(self, model: Model) -> Iterator[Report]:
-        is_version_1 = model.versions.is_version_1() or model.infer.outside.needs_older(2)
-        if model.programs.is_graph_code() or is_version_1:
+        if model.programs.is_graph_code() or model.versions.is_version_1():
             return  # version 1 sets up no pipeline
-        for call in model.calls_named(*_ON_BATCH):
+        calls = model.calls_named(*_ON_BATCH)
+        if not calls or model.infer.outside.needs_older(2):
+            return
+        for call in calls:
             if not _is_of_keras_model(model, call) or not model.loops.batches.are_taken_by(call):
                 continue
             files = () if model.is_per_step(call) else _from_loop_over_files(model, call)

@@ -78,9 +78,9 @@ class RemovedMixedPrecision(Rule):
     fixes = "both"
 
     def check(self, model: Model) -> Iterator[Report]:
-        # Nothing fails before the project moves on.
-        has_it_still = model.infer.outside.needs_older(2, 9)
         uses = model.own(Precision).removed()
+        # Nothing fails before the project moves on.
+        has_it_still = bool(uses) and model.infer.outside.needs_older(2, 9)
         named = [use for use in uses if use.names_it] or uses[:1]
         for use in _one_an_act(model, named):
             yield Report(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.rewriting.alike import op_alike
+from tflint_perf.analysis.rewriting.ops_for_numpy import op_for
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Refusal, Repair, Report, Rule
 
@@ -95,7 +95,7 @@ def _use_tensorflow(found: HostCall, edit: Editor) -> Repair | Refusal | None:
         return print_in_graph(edit, found.call)
     if found.kind != "numpy":
         return None
-    op = op_alike(edit.model.qualified(found.call.func), found.call)
+    op = op_for(edit.model.qualified(found.call.func), found.call)
     if op is None:
         return Refusal("TensorFlow has no op that takes the same arguments", found.call)
     spelled, imports = edit.spell(op, found.call)

@@ -60,6 +60,8 @@ def _ends_before(clause: str, release: Release) -> bool:
 
 
 def named_in(package: re.Pattern[str], text: str, file: str) -> Iterator[Named]:
+    """What `text`, of `file`, asks of the releases of `package`, each clause once; `package` names its groups `clauses` and
+    `quoted`."""
     asked = ("".join((found["clauses"] or found["quoted"]).split()) for found in package.finditer(text))
     yield from (Named(clauses, file) for clauses in dict.fromkeys(asked))
 

@@ -6,7 +6,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.decided import Told, is_left_out
-from tflint_perf.analysis.execution.guard_conditions import Guard, GuardConditions
+from tflint_perf.analysis.execution.guard_conditions import Guard
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.conditions import exits_before
 from tflint_perf.analysis.python.scopes import Function
@@ -30,7 +30,7 @@ class Guards:
         self._loops = loops
         self._walk = infer.walk
         self._told = Told(infer, calls)
-        self._conditions = GuardConditions(infer, calls)
+        self._conditions = loops.guard_conditions
         # Those in front of all calls of a function.
         self._at_sites: dict[Function, Guard | None] = {}
 

@@ -79,6 +79,7 @@ class Loops:
         self._calls = calls
         self.batches = Batches(infer, calls, self)
         self.actions = Actions(infer, calls, compiled, given_models, functional_models, self)
+        self.guard_conditions = GuardConditions(infer, calls)
         self._epochs = Epochs(infer, calls, compiled, self.actions, self)
         self._walk = infer.walk
         self._kinds: dict[Loop, LoopKind] = {}
@@ -465,7 +466,6 @@ class Epochs:
         self._compiled = compiled
         self._actions = actions
         self._loops = loops
-        self._conditions = GuardConditions(infer, calls)
         self._has_loop: dict[Function, bool] = {}
         self._learns: dict[Function, bool] = {}
         # By whether acting in an environment counts.
@@ -599,7 +599,7 @@ class Epochs:
         return False
 
     def _counts(self, test: cst.BaseExpression) -> bool:
-        guard = self._conditions.guard(test, holds=True)
+        guard = self._loops.guard_conditions.guard(test, holds=True)
         return guard is not None and guard.counts
 
     def _is_work(self, part: Inside, *, acting: bool = True) -> bool:

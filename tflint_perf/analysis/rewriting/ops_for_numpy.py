@@ -8,7 +8,7 @@ from tflint_perf.analysis.apis.facts import fact
 from tflint_perf.analysis.python.syntax import has_stars
 
 
-def op_alike(name: str, call: cst.Call) -> str | None:
+def op_for(name: str, call: cst.Call) -> str | None:
     """What `tf.<op>` computes the same from the same arguments as `name`, a qualified name of NumPy's; None for no op."""
     alike = fact(name, "alike")
     if not alike or has_stars(call):
