@@ -353,3 +353,44 @@ def test_what_a_function_of_another_file_gives_back_is_what_it_was_given(
     )
     [result] = lint_files([user], Settings(root=Path(), rules=frozenset({"TFP105"})), 1)
     assert [finding.code for finding in result.findings] == ["TFP105"] * found
+
+
+NETWORK = """
+import tensorflow as tf
+class Network(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    def decode(self, z):
+        return self.net(z)
+"""
+TRAINER = """
+import tensorflow as tf
+from network import Network
+network = Network()
+{}
+def loss_of(x):
+    return tf.reduce_mean(network.decode(x))
+def show(x):
+    print(network.decode(x))
+def train(dataset):
+    for epoch in range(100):
+        for x in dataset:
+            loss_of(x)
+    show(x)
+train(tf.data.Dataset.from_tensor_slices(images).batch(32))
+"""
+
+
+@pytest.mark.parametrize(("decorator", "found"), [("@tf.function", []), ("", ["TFP107"])])
+def test_what_a_step_runs_in_compiled_code_and_else_runs_once_is_no_eager_step(
+    tmp_path: Path, decorator: str, found: list[str]
+) -> None:
+    network, trainer = tmp_path / "network.py", tmp_path / "train.py"
+    network.write_text(NETWORK)
+    trainer.write_text(TRAINER.format(decorator))
+    settings = Settings(root=tmp_path, rules=frozenset({"TFP107"}))
+    [result] = [
+        each for each in lint_files([network, trainer], settings, 1) if Path(each.path).name == "network.py"
+    ]
+    assert [finding.code for finding in result.findings] == found

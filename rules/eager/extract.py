@@ -20,7 +20,8 @@ from .shapes import Shapes
 def extract(edit: Editor, stretch: Stretch, name: str) -> Repair | Refusal:
     """Move a stretch into a `@tf.function` above the loop, and call it where it stood."""
     model = edit.model
-    obstacle = model.tracing.obstacle_in_statements(stretch.statements, model.function_at(stretch.first))
+    function = model.function_at(stretch.first)
+    obstacle = model.tracing.obstacle_in_statements(stretch.statements, function, moved=True)
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)
     refusal = _immovable(edit, stretch)

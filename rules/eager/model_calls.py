@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.compiled import Compiled
+from tflint_perf.analysis.execution.eager_steps import EagerSteps
 from tflint_perf.analysis.execution.functional_models import FunctionalModels
 from tflint_perf.analysis.execution.given_models import GivenModels
 from tflint_perf.analysis.execution.loops import Loops
@@ -191,7 +192,17 @@ class CompiledModels:
 class ModelCalls:
     """Finds calls that run a model or layer, eagerly and per step."""
 
-    needs = ("infer", "calls", "compiled", "loops", "seldom", "file_reads", FewResults, CalledModels)
+    needs = (
+        "infer",
+        "calls",
+        "compiled",
+        "loops",
+        "eager_steps",
+        "seldom",
+        "file_reads",
+        FewResults,
+        CalledModels,
+    )
 
     def __init__(
         self,
@@ -199,6 +210,7 @@ class ModelCalls:
         calls: CallGraph,
         compiled: Compiled,
         loops: Loops,
+        eager_steps: EagerSteps,
         seldom: Seldom,
         file_reads: FileReads,
         few_results: FewResults,
@@ -208,6 +220,7 @@ class ModelCalls:
         self._calls = calls
         self._compiled = compiled
         self._loops = loops
+        self._eager_steps = eager_steps
         self._seldom = seldom
         self._file_reads = file_reads
         self._few_results = few_results
@@ -242,14 +255,7 @@ class ModelCalls:
         function = self._calls.function_at(call)
         if function is not None and self._compiled.is_switched_off(function):
             return False
-        if function is None or self._loops.training_loop(call) is not None:
-            return True
-        sites = [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
-        return (
-            not sites
-            or any(map(self._compiled.is_eager, sites))
-            or bool(self._calls.callers_outside(function))
-        )
+        return self._eager_steps.run(call)
 
     def _is_bound_by_loop(self, call: cst.Call) -> bool:
         """Whether a loop around `call` iterates over the parts of one model that it calls: `for layer in layers: x =

@@ -124,7 +124,7 @@ def split_forward(edit: Editor, call: cst.Call, name: str) -> Repair | Refusal:
         read = {part.value for part in descendants(later.value) if isinstance(part, cst.Name)}
         if not read & names_written(block.statements[start : end + 1]):
             break
-        if model.tracing.obstacles_in_statement(later, function):
+        if model.tracing.obstacles_in_statement(later, function, block.statements[start : end + 2]):
             break
         end += 1
     made = _Step(edit, block, block.statements[start : end + 1], statement).repair(name)
@@ -275,7 +275,7 @@ class _Step:
         )
 
     def _sort_one(self, statement: cst.CSTNode) -> Refusal | None:
-        obstacles = self._model.tracing.obstacles_in_statement(statement, self._function)
+        obstacles = self._model.tracing.obstacles_in_statement(statement, self._function, self._statements)
         inside = set(descendants(statement))
         # What a function does that the step calls goes its own way.
         hard = [o for o in obstacles if o.node not in inside or not self._is_handed_over(o)]

@@ -100,7 +100,9 @@ class Staging:
             return Obstacle(node, "it has an `else`")
         return (
             self._in_control_flow(node)
-            or self._tracing.obstacle_in_statements(statements_of(node.body), self._calls.function_at(node))
+            or self._tracing.obstacle_in_statements(
+                statements_of(node.body), self._calls.function_at(node), moved=False
+            )
             or self._in_calls(node)
             or self._in_counter(loop, node)
             or self._in_names(loop, node)

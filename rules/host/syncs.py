@@ -164,7 +164,7 @@ class Syncs:
             case cst.Call():
                 name = self._infer.names.qualified(node.func)
                 if (
-                    library(name) == "numpy"
+                    _takes_arrays(name)
                     or has(name, "reads-variable")
                     or (shows(self._infer, node) and prints_tensors(self._infer, node))
                 ):
@@ -436,4 +436,9 @@ class Copying:
     def _may_copy(self, call: cst.Call) -> bool:
         if callee_name(call) in _COPYING or shows(self._infer, call):
             return True
-        return bool(call.args) and library(self._infer.names.qualified(call.func)) == "numpy"
+        return bool(call.args) and _takes_arrays(self._infer.names.qualified(call.func))
+
+
+def _takes_arrays(name: str) -> bool:
+    """Whether a function of NumPy is called, which copies a tensor; `np.shape(x)` asks only for an attribute."""
+    return library(name) == "numpy" and not has(name, "of-attributes")

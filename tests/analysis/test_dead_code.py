@@ -13,12 +13,18 @@ DEAD = {
     "behind an assertion that always fails": "def f(x):\n    assert False, x\n    here()",
     "behind a continue": "for x in xs:\n    continue\n    here()",
     "in a function that is defined there": "def f(x):\n    return x\n    def g():\n        here()",
+    "in a function that is defined anew": "def f(x):\n    here()\ndef f(x):\n    return x\nf(1)",
+    "in a method that is defined anew": "class C:\n    def f(self):\n        here()\n    def f(self):\n        return 1",
 }
 ALIVE = {
     "behind one in another branch": "def f(x):\n    if x:\n        return\n    here()",
     "behind an assertion that may hold": "def f(x):\n    assert x\n    here()",
     "before it": "def f(x):\n    here()\n    return x",
     "on the same line before it": "def f(x): here(); return x",
+    "in a function that runs before it is defined anew": "def f(x):\n    here()\nf(1)\ndef f(x):\n    return x",
+    "in a function that is kept before it is defined anew": "def f(x):\n    here()\ng = f\ndef f(x):\n    return x",
+    "in a function that a decorator keeps": "@app.route('/')\ndef f(x):\n    here()\ndef f(x):\n    return x",
+    "in a function that is defined in one of two ways": "if x:\n    def f():\n        here()\nelse:\n    def f():\n        pass",
     "behind the loop that it leaves": "for x in xs:\n    break\nhere()",
 }
 

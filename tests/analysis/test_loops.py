@@ -90,7 +90,18 @@ KINDS = {
         "while True:\n  if choice == 1: x = input()\n  model(parse(x))",
         ["none"],
     ),
+    "one that asks whether to go on learning": (
+        "for e in range(99):\n  for x, y in dataset: model.train_on_batch(x, y)\n  if worse > 9 and input() == 'no': break",
+        ["epoch", "step"],
+    ),
     "one that waits for a person to look": ("while True:\n  if debug: input()\n  train_step(x)", ["step"]),
+    "a step with a loop under its tape that can't be seen": (
+        "from other import cell\n@tf.function\ndef train():\n  state = x\n  with tf.GradientTape() as tape:\n"
+        "    for i in tf.range(k): state = cell(state)\n    loss = tf.reduce_sum(state)\n"
+        "  optimizer.apply_gradients(zip(tape.gradient(loss, w), w))\n"
+        "for step in range(n): train()",
+        ["none", "step"],
+    ),
     "a loop around a step loop": (
         "for epoch in range(10):\n  for x in dataset: train_step(x)",
         ["epoch", "step"],
@@ -331,6 +342,8 @@ UNGUARDED = [
     "if x == last: here()",
     "if step == step: here()",
     "if step % 10 == 0 or ready: here()",
+    "if step % 10 == 0 or x == last: here()",
+    "if np.mod(step, 1) == 0: here()",
 ]
 GUARDED = [
     ("if step % 100 == 0: here()", 100),
@@ -351,6 +364,10 @@ GUARDED = [
     ("if step == 0: here()", None),
     ("if step + 1 == last: here()", None),
     ("if step % 100 == 0 or step == last - 1: here()", 100),
+    ("if step % 100 == 0 or step == last: here()", 100),
+    ("if (step + 1) % 100 == 0 or step == args.last - 1: here()", 100),
+    ("if np.mod(step, 100) == 0: here()", 100),
+    ("if not np.remainder(step, 100): here()", 100),
     ("with tf.summary.record_if(step % 100 == 0): here()", None),
     ("log(step)", 100),
 ]

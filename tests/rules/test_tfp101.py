@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 
@@ -486,6 +486,13 @@ EXTRACT_REFUSED = {
     + inline(4),
     "a text of several lines": "for x, y in dataset:\n"
     + inline(4).replace("gradients =", "s = '''a\n    b'''\n    gradients ="),
+    "a list that the program keeps": "losses = []\nfor x, y in dataset:\n"
+    + inline(4).replace("gradients =", "losses.append(loss)\n    gradients ="),
+    "a list that the function around keeps": "def train():\n  losses = []\n  for x, y in dataset:\n"
+    + indent(inline(4).replace("gradients =", "losses.append(loss)\n    gradients ="), "  ")
+    + "  return losses\ntrain()\n",
+    "a dictionary that the program keeps": "last = {}\nfor x, y in dataset:\n"
+    + inline(4).replace("gradients =", "last['loss'] = loss\n    gradients ="),
     "applied only now and then": "for i, (x, y) in enumerate(dataset):\n"
     + inline(4).replace("optimizer.apply", "if i % 4 == 0: optimizer.apply"),
 }

@@ -185,6 +185,12 @@ REFUSED = {
         "it counts a Python loop",
     ),
     "an index": ("return layers[value](x)", "step", "it is an index"),
+    "a condition": ("if value:\n        x = -x\n    return x", "step", "it is asked whether it is true"),
+    "part of a condition": (
+        "if not value or x is None:\n        x = -x\n    return x",
+        "step",
+        "it is asked whether it is true",
+    ),
     "a shape": ("return tf.reshape(x, [value, -1])", "step", "it is part of a shape or a list"),
     "text": ("print(f'trace {value}')\n    return x", "step", "it is turned into a string"),
     "an integer with a tensor of any type": (

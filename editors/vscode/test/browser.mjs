@@ -132,8 +132,8 @@ const STEPS = {
     await toRow(page, 15);
     await page.keyboard.press("Control+.");
     const rows = page.locator(".action-widget .monaco-list-row.action");
-    await rows.filter({ hasText: "Make all fixes of TFP406" }).waitFor();
-    while (!(await rows.filter({ hasText: "Make all fixes of TFP406" }).getAttribute("class")).includes("focused")) {
+    await rows.filter({ hasText: "Apply all fixes of TFP406" }).waitFor();
+    while (!(await rows.filter({ hasText: "Apply all fixes of TFP406" }).getAttribute("class")).includes("focused")) {
       await page.keyboard.press("ArrowDown");
     }
     await page.keyboard.press("Enter");

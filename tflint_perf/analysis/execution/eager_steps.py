@@ -32,8 +32,8 @@ class EagerSteps:
         if function is None or self._loops.training_loop(node) is not None:
             return True
         sites = [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
-        outside = any(
-            caller.per_step and caller.state != "compiled" for caller in self._calls.callers_outside(function)
-        )
-        # What a generator is asked for, or Keras calls with each batch, no call here shows.
-        return sites if sites and not outside else True
+        outside = [caller for caller in self._calls.callers_outside(function) if caller.per_step]
+        if any(caller.state != "compiled" for caller in outside):
+            return True
+        # What a generator is asked for, or Keras calls with each batch, no call shows.
+        return sites if sites or outside else True

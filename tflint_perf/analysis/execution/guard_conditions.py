@@ -40,9 +40,8 @@ class GuardConditions:
                     return self.guard(test.left, holds=holds) or self.guard(test.right, holds=holds)
                 left, right = self.guard(test.left, holds=holds), self.guard(test.right, holds=holds)
                 if holds and (left is None) is not (right is None):
-                    # `step % 100 == 0 or step < 10`: the first few besides
-                    unguarded = test.left if left is None else test.right
-                    return (left or right) if self._is_early(unguarded) else None
+                    guard, unguarded = (left, test.right) if left is not None else (right, test.left)
+                    return guard if self._is_early(unguarded) or _is_once_of(guard, unguarded) else None
                 if left is None or right is None:
                     return None
                 return left if left.counts else right  # `step == 1 or step % 100 == 0`
@@ -52,6 +51,8 @@ class GuardConditions:
                 return self._of_comparison(test, holds)
             case cst.BinaryOperation(operator=cst.Modulo()):
                 return None if holds else self._modulo(test)
+            case cst.Call() if not holds and has(self._infer.names.qualified(test.func), "modulo"):
+                return self._modulo(test)
             case cst.Call(args=[cst.Arg(value=left), cst.Arg(value=right)]) if holds and has(
                 self._infer.names.qualified(test.func), "conjunction"
             ):
@@ -97,7 +98,7 @@ class GuardConditions:
         return found if found is not None and all(one is not None and one.counts for one in guards) else None
 
     def _is_early(self, test: cst.BaseExpression) -> bool:
-        """Whether the condition `test` holds on the first few steps only: `step < 10`."""
+        """Whether the condition `test` holds on the first few steps only: `step % 100 == 0 or step < 10`."""
         match test:
             case cst.Comparison(
                 left=left,
@@ -108,15 +109,8 @@ class GuardConditions:
 
     def _of_equal_op(self, call: cst.Call) -> Guard | None:
         """`tf.equal(tf.math.mod(step, 10), 0)`."""
-        for arg in call.args:
-            match arg.value:
-                case cst.BinaryOperation(operator=cst.Modulo()):
-                    return self._modulo(arg.value)
-                case cst.Call(args=[_, cst.Arg(value=every)]) as mod:
-                    if has(self._infer.names.qualified(mod.func), "modulo"):
-                        number = self._infer.integers.most(every)
-                        return Guard(mod, number, counts=True) if number is None or number >= 2 else None
-        return None
+        remainders = [arg.value for arg in call.args if self._is_remainder(arg.value)]
+        return self._modulo(remainders[0]) if remainders else None
 
     def _of_comparison(self, test: cst.Comparison, holds: bool) -> Guard | None:
         comparison = test.comparisons[0]
@@ -124,7 +118,7 @@ class GuardConditions:
         equal = isinstance(operator, cst.Equal) if holds else isinstance(operator, cst.NotEqual)
         if equal:
             for side in (test.left, right):
-                if isinstance(side, cst.BinaryOperation) and isinstance(side.operator, cst.Modulo):
+                if self._is_remainder(side):
                     return self._modulo(side)
             number = self._infer.integers.only
             other = right if number(test.left) is None else test.left
@@ -159,12 +153,53 @@ class GuardConditions:
             "unknown",
         )
 
-    def _modulo(self, node: cst.BinaryOperation) -> Guard | None:
+    def _is_remainder(self, node: cst.BaseExpression) -> bool:
+        """Whether `node` is `counter % n`, or the op for that: `np.mod(counter, n)`."""
+        match node:
+            case cst.BinaryOperation(operator=cst.Modulo()):
+                return True
+            case cst.Call(args=[_, _]):
+                return has(self._infer.names.qualified(node.func), "modulo")
+        return False
+
+    def _modulo(self, node: cst.BaseExpression) -> Guard | None:
         """`counter % n` as a guard; None for `% 1`."""
-        every = self._infer.integers.most(node.right)
+        _, divisor = _sides(node)
+        every = self._infer.integers.most(divisor) if divisor is not None else None
         if every is not None and every < 2:
             return None
         return Guard(node, every, counts=True)
+
+
+def _sides(remainder: cst.BaseExpression) -> tuple[cst.BaseExpression | None, cst.BaseExpression | None]:
+    """What is divided, and by what."""
+    match remainder:
+        case cst.BinaryOperation(left=left, right=right):
+            return left, right
+        case cst.Call(args=[cst.Arg(value=left), cst.Arg(value=right)]):
+            return left, right
+    return None, None
+
+
+def _is_once_of(guard: Guard | None, test: cst.BaseExpression) -> bool:
+    """Whether the condition `test` holds for one value of what `guard` counts: `step % 100 == 0 or step == last`."""
+    if guard is None or not guard.counts:
+        return False
+    counter, _ = _sides(guard.node)
+    match test:
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(cst.Equal(), right)]):
+            return counter is not None and any(
+                _counted(counter).deep_equals(_counted(side)) for side in (left, right)
+            )
+    return False
+
+
+def _counted(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`step` of `step + 1`."""
+    match node:
+        case cst.BinaryOperation(operator=cst.Add() | cst.Subtract(), left=left):
+            return left
+    return node
 
 
 def _last_names(node: cst.CSTNode) -> list[str]:

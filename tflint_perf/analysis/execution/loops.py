@@ -159,12 +159,13 @@ class Loops:
         return found
 
     def _asks_person(self, loop: Loop) -> bool:
-        """Whether each iteration of `loop` waits for a person: `input("Next?")`, but not where a flag has it wait: `if
-        debug:`."""
+        """Whether each iteration of `loop` waits for a person: `input("Next?")`; but not where a flag has it wait, `if debug:`,
+        nor where a loop that learns asks whether to go on."""
         for call in loop.calls:
             if is_name(call.func, "input"):
-                tests = conditions(self._walk, call, loop.node, exits=False)
-                if not any(isinstance(test, cst.Name | cst.Attribute) for test in tests):
+                tests = list(conditions(self._walk, call, loop.node, exits=False))
+                is_flag = any(isinstance(test, cst.Name | cst.Attribute) for test in tests)
+                if not is_flag and not (tests and self._epochs.learns(loop)):
                     return True
         return False
 
@@ -470,6 +471,7 @@ class Epochs:
         self._learns: dict[Function, bool] = {}
         # By whether acting in an environment counts.
         self._may_learn: dict[bool, dict[Function, bool]] = {True: {}, False: {}}
+        self._learn_surely: dict[Function, bool] = {}
 
     def is_epoch(self, loop: Loop, calls: list[cst.Call]) -> bool:
         """Whether `loop` contains a step loop; gathers in `calls` what one iteration calls otherwise."""
@@ -584,8 +586,12 @@ class Epochs:
         )
 
     def _is_under_tape(self, part: Inside) -> bool:
+        """Whether a tape records `part`: it computes what is learned from, also where it can't be seen, unless it is known to
+        learn itself."""
         node = part.node if isinstance(part, Loop) else part
-        return is_under_tape(self._infer, node) and not self._is_work(part, acting=False)
+        if not is_under_tape(self._infer, node):
+            return False
+        return not any(map(self._surely_learns, _calls_in(part) if isinstance(part, Loop) else [part]))
 
     def _is_seldom(self, part: Inside) -> bool:
         """Whether `part` runs under `if step % n`."""
@@ -626,6 +632,22 @@ class Epochs:
     def _learns_by(self, call: cst.Call) -> bool:
         """Whether `call` makes a gradient step, here or in a function that makes it outside loops."""
         return self._is_gradient_step(call) or any(map(self._function_learns, self._calls.targets(call)))
+
+    def _surely_learns(self, call: cst.Call) -> bool:
+        """Whether `call` is known to make gradient steps, in loops and other files as well."""
+        return self._learns_here(call) or any(
+            leads_to(function, self._learn_surely, self._learns_in) for function in self._calls.targets(call)
+        )
+
+    def _learns_in(self, function: Function) -> bool | list[Function]:
+        if any(map(self._learns_here, function.calls)):
+            return True
+        return [target for call in function.calls for target in self._calls.targets(call)]
+
+    def _learns_here(self, call: cst.Call) -> bool:
+        return self._is_gradient_step(call) or any(
+            map(self._infer.outside.trains, self._infer.value(call.func).paths)
+        )
 
     def _function_learns(self, function: Function) -> bool:
         known = self._learns.get(function)

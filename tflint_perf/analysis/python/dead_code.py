@@ -9,11 +9,42 @@ from tflint_perf.analysis.python.walk import Walk
 
 def never_runs(walk: Walk, node: cst.CSTNode) -> bool:
     """Whether a `return`, `raise`, `break`, `continue` or `assert False` stands before a node in its block, or in one around
-    it."""
+    it, or the function that it is in is defined anew further down."""
     current: cst.CSTNode | None = node
     while current is not None:
         at = walk.at.get(current)
         if at is not None and at.block.left_at is not None and at.block.left_at < at.order:
             return True
+        if isinstance(current, cst.FunctionDef) and current is not node and _is_defined_anew(walk, current):
+            return True
         current = walk.parents.get(current)
     return False
+
+
+def _is_defined_anew(walk: Walk, function: cst.FunctionDef) -> bool:
+    """Whether a `def` further down in the same block takes a function's name before anything reads it."""
+    if function.decorators or (at := walk.at.get(function)) is None:
+        return False
+    name, scope = function.name.value, at.block.scope
+    anew = [
+        binding.at.order
+        for binding in scope.bindings.get(name, ())
+        if isinstance(binding.node, cst.FunctionDef)
+        and binding.at.block is at.block
+        and binding.at.order > at.order
+    ]
+    return bool(anew) and not any(
+        at.order < _order(walk, use) < min(anew)
+        for use in walk.names.get(name, ())
+        if walk.scope_of.get(use) is scope and walk.parents.get(use) is not function
+    )
+
+
+def _order(walk: Walk, node: cst.CSTNode) -> int:
+    """The place of the statement in a file that a node is in, in order."""
+    current: cst.CSTNode | None = node
+    while current is not None:
+        if (at := walk.at.get(current)) is not None:
+            return at.order
+        current = walk.parents.get(current)
+    return -1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, last_names, library
@@ -42,9 +44,16 @@ class HostCalls:
         self._calls = calls
         self._made_kinds = MadeKinds(infer)
 
-    def reason(self, call: cst.Call, function: Function | None) -> str:
-        """Why `call` can't be traced; "" where nothing is known against it."""
-        return self._runs_on_host(call, function) or self._makes_state(call) or self._name_argument(call)
+    def reason(
+        self, call: cst.Call, function: Function | None, within: Collection[cst.CSTNode] | None
+    ) -> str:
+        """Why `call` can't be traced, in a function or in those statements alone; "" where nothing is known against it."""
+        return (
+            self._runs_on_host(call, function)
+            or self._grows_outside(call, function, within)
+            or self._makes_state(call)
+            or self._name_argument(call)
+        )
 
     def _runs_on_host(self, call: cst.Call, function: Function | None) -> str:
         name = self._infer.names.qualified(call.func)
@@ -71,10 +80,19 @@ class HostCalls:
             is_of_environment(call) or draws_batch(call) or last_name(method.value) in _SPACES
         ):
             return f"`.{last}()` runs on the host"
-        if last in _GROWING and is_outer(self._infer, method.value, function):
-            if self._infer.value(method.value).kind not in ("metric", "model", "layer", "optimizer"):
-                return f"`.{last}()` writes to a container outside the step"
         return ""
+
+    def _grows_outside(
+        self, call: cst.Call, function: Function | None, within: Collection[cst.CSTNode] | None
+    ) -> str:
+        last, method = callee_name(call), call.func
+        if last not in _GROWING or not isinstance(method, cst.Attribute):
+            return ""
+        if self._infer.names.qualified(method) or not is_outer(self._infer, method.value, function, within):
+            return ""
+        if self._infer.value(method.value).kind in ("metric", "model", "layer", "optimizer"):
+            return ""
+        return f"`.{last}()` writes to a container outside the step"
 
     def _is_of_arrays(self, call: cst.Call, given: cst.BaseExpression, function: Function | None) -> bool:
         """Whether something that is handed in is asked for what an array has and a tensor has not: `x.reshape(n, 28)`."""

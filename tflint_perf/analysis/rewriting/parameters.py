@@ -62,9 +62,16 @@ class Parameters:
         match parent:
             case cst.BinaryOperation():
                 yield self._arithmetic(use, parent, given)
-            case cst.Comparison() | cst.ComparisonTarget() | cst.UnaryOperation() | cst.BooleanOperation():
-                yield Need(use, reason="a condition on it chooses Python code" if self._chooses(use) else "")
-            case cst.If() | cst.While() | cst.IfExp():
+            case (
+                cst.If()
+                | cst.While()
+                | cst.IfExp()
+                | cst.BooleanOperation()
+                | cst.UnaryOperation(operator=cst.Not())
+            ):
+                # In a graph only a `bool` is true or false.
+                yield Need(use, reason="it is asked whether it is true, as no number in a graph is")
+            case cst.Comparison() | cst.ComparisonTarget() | cst.UnaryOperation():
                 yield Need(use, reason="a condition on it chooses Python code" if self._chooses(use) else "")
             case cst.Arg():
                 call = self._walk.parents[parent]

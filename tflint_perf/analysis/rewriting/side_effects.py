@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
@@ -36,14 +36,19 @@ class SideEffects:
         self._between_calls = between_calls
         self._in_place: dict[Class, set[str]] = {}
 
-    def of_write(self, node: cst.Assign | cst.AugAssign | cst.AnnAssign, function: Function | None) -> str:
+    def of_write(
+        self,
+        node: cst.Assign | cst.AugAssign | cst.AnnAssign,
+        function: Function | None,
+        within: Collection[cst.CSTNode] | None,
+    ) -> str:
         """A write to an attribute, or to a container from outside: it happens once, when the function is traced."""
         targets = [t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target]
         for target in targets:
             for part in _attributes_bound(target):
                 if not (isinstance(node, cst.AugAssign) and self._infer.value(part).kind == "variable"):
                     return f"it writes to `{dotted_name(part, '…')}`"
-            if isinstance(target, cst.Subscript) and is_outer(self._infer, target.value, function):
+            if isinstance(target, cst.Subscript) and is_outer(self._infer, target.value, function, within):
                 return "it writes to a container outside the step"
         return ""
 
@@ -196,8 +201,14 @@ def _attributes_bound(target: cst.BaseExpression) -> list[cst.Attribute]:
     return [part for part in parts if isinstance(part, cst.Attribute)]
 
 
-def is_outer(infer: Inference, node: cst.BaseExpression, function: Function | None) -> bool:
-    """Whether a container lives outside the function: an attribute, a parameter or a name of another scope."""
+def is_outer(
+    infer: Inference,
+    node: cst.BaseExpression,
+    function: Function | None,
+    within: Collection[cst.CSTNode] | None = None,
+) -> bool:
+    """Whether a container lives outside the function: an attribute, a parameter or a name of another scope. Where only the
+    statements `within` are to become a function, it does so as well where it is not made by them."""
     while isinstance(node, cst.Subscript):
         node = node.value
     if isinstance(node, cst.Attribute):
@@ -208,7 +219,16 @@ def is_outer(infer: Inference, node: cst.BaseExpression, function: Function | No
     if found is None:
         return True
     scope, bindings = found
-    return scope.function is not function or any(binding.kind == "param" for binding in bindings)
+    if scope.function is not function or any(binding.kind == "param" for binding in bindings):
+        return True
+    return within is not None and not all(_is_in(infer, binding.node, within) for binding in bindings)
+
+
+def _is_in(infer: Inference, node: cst.CSTNode, statements: Collection[cst.CSTNode]) -> bool:
+    current: cst.CSTNode | None = node
+    while current is not None and current not in statements:
+        current = infer.walk.parents.get(current)
+    return current is not None
 
 
 def _asks_whether_made(test: cst.CSTNode, name: str) -> bool:

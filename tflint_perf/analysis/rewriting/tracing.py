@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 import libcst as cst
@@ -33,12 +33,13 @@ class _Look:
     """How code is looked at.
 
     `path` are the functions that lead there; None where what is called is not looked at. `inline` says that the code is
-    statements, which become a function. `as_seen` passes over attributes that other methods bind anew, where nothing shows that
+    statements, which become a function together with the others `within`. `as_seen` passes over attributes that other methods bind anew, where nothing shows that
     one of these runs between two calls.
     """
 
     path: tuple[Function, ...] | None
     inline: bool = False
+    within: Collection[cst.CSTNode] | None = None
     as_seen: bool = False
 
 
@@ -115,28 +116,33 @@ class Tracing:
         return None
 
     def obstacle_in_statements(
-        self, statements: Iterable[cst.CSTNode], function: Function | None
+        self, statements: Iterable[cst.CSTNode], function: Function | None, *, moved: bool
     ) -> Obstacle | None:
-        """The first obstacle to compiling some statements of one block."""
+        """The first obstacle to compiling some statements of one block, `moved` to a function of their own or where they
+        are."""
         statements = list(statements)
         changed = self._setting_changed(statements[0])
         if changed is not None:
             return changed
         self._looked_at = set(statements)
-        look = _inline(function)
+        look = _inline(function, self._looked_at if moved else None)
         found = (next(self._obstacles_in(statement, function, look), None) for statement in statements)
         return next(filter(None, found), None)
 
-    def obstacles_in_statement(self, statement: cst.CSTNode, function: Function | None) -> list[Obstacle]:
-        """Each obstacle to compiling a statement, but for settings that are changed between calls."""
+    def obstacles_in_statement(
+        self, statement: cst.CSTNode, function: Function | None, within: Collection[cst.CSTNode]
+    ) -> list[Obstacle]:
+        """Each obstacle to compiling a statement together with others, but for settings that are changed between calls."""
         self._looked_at = {statement}
-        return list(self._obstacles_in(statement, function, _inline(function)))
+        return list(self._obstacles_in(statement, function, _inline(function, within)))
 
     def _in_body(self, function: Function, look: _Look) -> Obstacle | None:
         """The first obstacle in a function, and in what it calls."""
         for test in self._host_conditions.of_returns(function):
             return Obstacle(test, "a condition on the host decides what is returned")
-        return next(self._obstacles_in(function.node.body, function, replace(look, inline=False)), None)
+        return next(
+            self._obstacles_in(function.node.body, function, replace(look, inline=False, within=None)), None
+        )
 
     def _obstacles_in(self, code: cst.CSTNode, function: Function | None, look: _Look) -> Iterator[Obstacle]:
         for node in descendants(code):
@@ -165,7 +171,7 @@ class Tracing:
                 continue
             if target.name == "__init__":
                 return Obstacle(call, "an object is created on each step")
-            found = self._in_body(target, replace(look, path=(*look.path, target)))
+            found = self._in_body(target, replace(look, path=(*look.path, target), within=None))
             if found is not None:
                 return found
         return None
@@ -179,9 +185,9 @@ class Tracing:
     def _reason(self, node: cst.CSTNode, function: Function | None, look: _Look) -> str:
         match node:
             case cst.Call():
-                return self._host_calls.reason(node, function)
+                return self._host_calls.reason(node, function, look.within)
             case cst.Assign() | cst.AugAssign() | cst.AnnAssign():
-                return self._side_effects.of_write(node, function)
+                return self._side_effects.of_write(node, function, look.within)
             case cst.Attribute():
                 return self._side_effects.of_attribute(node, function, as_seen=look.as_seen)
             case cst.Name():
@@ -284,6 +290,6 @@ def _first(body: cst.CSTNode) -> cst.CSTNode:
     return body.body[0] if isinstance(body, cst.IndentedBlock | cst.SimpleStatementSuite) else body
 
 
-def _inline(function: Function | None) -> _Look:
+def _inline(function: Function | None, within: Collection[cst.CSTNode] | None) -> _Look:
     """How statements of a function, or outside all, are looked at."""
-    return _Look((function,) if function is not None else (), inline=True)
+    return _Look((function,) if function is not None else (), inline=True, within=within)
