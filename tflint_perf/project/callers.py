@@ -276,6 +276,9 @@ class _Search:
             found = self._files.follow(file, use.path) if own is None else None
             if found is not None and use.given:
                 self._note_given(found, file, use)
+            if found is not None and found.what == "instance" and use.how == "other":
+                # What an object is handed to on each step may call it, but not on each step for all that.
+                use = replace(use, per_step=False, each_step=())
             found = self._function(found) if use.how != "consume" else found
             if found is not None:
                 uses = self._handed if use.handed else self._uses
@@ -364,6 +367,9 @@ class _Search:
         if above and state in ("eager", "unknown") and not (around and around.compiled):
             states = {caller.state for caller in above}
             state = "eager" if "eager" in states else "compiled" if states == {"compiled"} else "unknown"
+            if state == "eager":
+                # What compiled code calls, too, runs there only when that is traced.
+                above = tuple(caller for caller in above if caller.state != "compiled")
         alone = around is not None and around.alone and not above and use.function != "main"
         outside_loops = use.loop == "none" and not use.in_loop
         # A loop that makes no step of it is part of what calls the function around.

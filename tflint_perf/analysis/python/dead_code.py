@@ -25,10 +25,10 @@ def _is_defined_anew(walk: Walk, function: cst.FunctionDef) -> bool:
     """Whether a `def` further down in the same block takes a function's name before anything reads it."""
     if function.decorators or (at := walk.at.get(function)) is None:
         return False
-    name, scope = function.name.value, at.block.scope
+    name = function.name.value
     anew = [
         binding.at.order
-        for binding in scope.bindings.get(name, ())
+        for binding in at.block.scope.bindings.get(name, ())
         if isinstance(binding.node, cst.FunctionDef)
         and binding.at.block is at.block
         and binding.at.order > at.order
@@ -36,7 +36,7 @@ def _is_defined_anew(walk: Walk, function: cst.FunctionDef) -> bool:
     return bool(anew) and not any(
         at.order < _order(walk, use) < min(anew)
         for use in walk.names.get(name, ())
-        if walk.scope_of.get(use) is scope and walk.parents.get(use) is not function
+        if walk.parents.get(use) is not function
     )
 
 
