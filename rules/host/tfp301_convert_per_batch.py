@@ -8,7 +8,6 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
-from tflint_perf.analysis.execution.sizes import has_environment
 from tflint_perf.analysis.model import Model
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import change, hoist, hoist_expression
@@ -18,6 +17,7 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .host_conversions import Conversion, HostConversions
 from .slices import loop_over_dataset
 from .slicing import Slicing
+from .standing_data import StandingData
 
 # What is so converted are small batches in nearly all programs, for which the experiment shows no gain.
 _DROP = "take it as it is, or cast in the pipeline's `map`"
@@ -97,7 +97,7 @@ class ConvertPerBatch(Rule):
                 found.call,
                 f"`{model.module.code_for_node(found.call.func)}` {does} on each step; {remedy}",
                 partial(_repair, call=found.call, unchanged=found.unchanged),
-                as_measured=remedy == _DATASET,
+                as_measured=remedy == _DATASET and _is_slice(found.call.args[0].value),
                 minor=remedy in (_IN_ARRAYS, _DROP),
             )
 
@@ -112,10 +112,12 @@ def _said(model: Model, found: Conversion) -> tuple[str, str]:
 def _remedy(model: Model, found: Conversion) -> str:
     if found.unchanged:
         return "convert it once, above the loop"
-    # Of a memory that is sampled, say, or of what the program has just played: no dataset has those.
-    if model.loops.innermost_loop(found.call) is None or has_environment(model.walk.calls):
-        return _IN_ARRAYS
-    return _DATASET
+    return _DATASET if model.own(StandingData).give(found.call.args[0].value) else _IN_ARRAYS
+
+
+def _is_slice(node: cst.BaseExpression) -> bool:
+    """Whether a batch is cut out of a whole array, as in the experiment."""
+    return isinstance(node, cst.Subscript) and any(isinstance(part.slice, cst.Slice) for part in node.slice)
 
 
 def _repair(edit: Editor, call: cst.Call, unchanged: bool) -> Repair | Refusal:

@@ -747,7 +747,9 @@ REMEDIES = {
     "np.ones((32, 1))": "convert it once, above the loop",
     "[[1.0]] * batch_size": "convert it once, above the loop",
     "np.random.rand(32, 1)": "feed the step from a `tf.data.Dataset`",
-    "[[scale()]] * batch_size": "feed the step from a `tf.data.Dataset`",
+    "[[scale()]] * batch_size": "keep the data in arrays of that type",
+    "next(batches)": "feed the step from a `tf.data.Dataset`",
+    "memory.sample(32)": "keep the data in arrays of that type",
     "labels[step * 32 : (step + 1) * 32]": "feed the step from a `tf.data.Dataset`",
 }
 
@@ -767,6 +769,25 @@ def test_says_what_to_do_by_whether_the_loop_changes_it(given: str, remedy: str)
     source = f"batch_size = 32\nfor step in range(1000):\n    y = tf.convert_to_tensor({given})\n    model.train_on_batch(images, y)\n"
     (finding,) = findings("TFP301", _HEAD + source)
     assert f"; {remedy}" in finding.message
+
+
+def test_what_methods_fill_as_the_program_goes_is_in_no_dataset() -> None:
+    source = """\
+class Memory:
+    def __init__(self):
+        self.labels = np.zeros((900, 1))
+    def store(self, at, label):
+        self.labels[at] = label
+    def learn(self):
+        y = tf.convert_to_tensor(self.labels[np.random.choice(900, 32)])
+        model.train_on_batch(images, y)
+memory = Memory()
+for step in range(1000):
+    memory.learn()
+"""
+    (finding,) = findings("TFP301", _HEAD + source)
+    assert "; keep the data in arrays of that type" in finding.message
+    assert finding.minor
 
 
 def test_what_is_a_tensor_already_is_a_hint_without_a_figure() -> None:

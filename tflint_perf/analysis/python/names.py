@@ -16,8 +16,9 @@ from tflint_perf.analysis.python.walk import Walk
 # Keras's classes that version 2 gives at its top as well; functions of version 1 have small letters there.
 _KERAS_AT_TOP = re.compile(r"(metrics|losses|optimizers)\.([A-Z]|schedules\.)")
 
-# What nobody calls otherwise, where a star import of another module may bring it.
+# What nobody calls otherwise, where another module may bring it.
 _USUAL_NAMES = {"tf": "tensorflow", "np": "numpy", "keras": "keras", "cv2": "cv2", "pd": "pandas"}
+_FRAMEWORKS = frozenset({"tf", "keras", "np"})
 _BUILTINS = frozenset(dir(builtins))
 # `tensorflow.python.keras.api._v2.keras`: what `tensorflow.keras` is made of.
 # Keras gives what its modules of datasets hold on by a shorter name.
@@ -53,6 +54,15 @@ def canonical(dotted: str) -> str:
         return f"keras.{rest}"
     name = f"tf.{rest}"
     return fact(name, "is") or name
+
+
+def _meant(imported: str) -> str:
+    """`tensorflow` for `base.tf`, which another module of the project has imported."""
+    module, _, name = imported.rpartition(".")
+    whole = _USUAL_NAMES.get(name)
+    if whole is None or not module or canonical(module).partition(".")[0] in _FRAMEWORKS:
+        return imported
+    return whole
 
 
 def _star_target(modules: list[str], name: str) -> str | None:
@@ -200,7 +210,7 @@ class Names:
         return argument is not None and self._walk.parents.get(argument) is klass
 
     def _of_bindings(self, bindings: list[Binding]) -> str | None:
-        imports = [binding.imported for binding in bindings if binding.kind == "import"]
+        imports = [_meant(binding.imported) for binding in bindings if binding.kind == "import"]
         if imports:
             ours = [name for name in imports if canonical(name).split(".")[0] in ("tf", "keras")]
             if len(imports) == len(bindings) or all(
@@ -227,7 +237,7 @@ class Names:
     def _imported_at_top(self) -> list[tuple[str, str]]:
         """The names that stand for one import each at the top level of the module, with what that is."""
         return [
-            (bound, canonical(bindings[0].imported))
+            (bound, canonical(_meant(bindings[0].imported)))
             for bound, bindings in self._walk.top.bindings.items()
             if bindings[0].kind == "import" and len({binding.imported for binding in bindings}) == 1
         ]
@@ -274,7 +284,7 @@ class Names:
         """Whether TensorFlow may be imported by a name: it is new, or stands for TensorFlow wherever it is bound."""
         bound = [binding for scope in self._walk.scopes.values() for binding in scope.bindings.get(name, ())]
         is_tensorflow = [
-            binding.kind == "import" and canonical(binding.imported) == "tf" for binding in bound
+            binding.kind == "import" and canonical(_meant(binding.imported)) == "tf" for binding in bound
         ]
         return all(is_tensorflow) and (bool(bound) or name not in self._walk.names)
 
