@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from textwrap import dedent
 
+import pytest
+
 from tflint_perf import testing
 from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.config.settings import Settings
@@ -17,7 +19,7 @@ from tflint_perf.lint.fix import fix_source
 from tflint_perf.testing import findings
 from tflint_perf.text.source import Source
 
-__all__ = ["brought_forth", "findings", "fixed", "flagged", "notes"]
+__all__ = ["brought_forth", "costs_told", "findings", "fixed", "flagged", "notes"]
 
 # A model that is called in eager mode is passed over where something worse stands beside it: a layer that is made anew, or
 # the graphs of TensorFlow 1.
@@ -45,6 +47,13 @@ def brought_forth(text: str) -> frozenset[str]:
         return frozenset()
     before = {finding.code for finding in check_source(source, settings).findings}
     return frozenset(code for code in after - before if not before & _HIDDEN_BY.get(code, frozenset()))
+
+
+def costs_told(code: str, source: str) -> list[bool]:
+    """Of each finding, whether it tells what the rule's experiment measured."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tflint_perf.catalogue.cost.with_cost", lambda code, message: f"{message} (measured)")
+        return [finding.message.endswith(" (measured)") for finding in findings(code, source)]
 
 
 def flagged(code: str, source: str) -> list[int]:

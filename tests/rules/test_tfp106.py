@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import fixed, flagged, notes
+from tests.rules.support import costs_told, fixed, flagged, notes
 
 CODE = "TFP106"
 PREAMBLE = dedent("""\
@@ -310,3 +310,16 @@ def test_no_comment_is_lost() -> None:
 
 def test_ops_on_rows_are_left_to_their_author() -> None:
     assert notes(CODE, module(FLAGGED["ops on row after row"])) == []
+
+
+MEASURED = {
+    "guessed = [int(guess) for guess in classes]": True,
+    "guessed = [1 if guess > 0.5 else 0 for guess in tf.nn.sigmoid(t[:, 0])]": False,
+    "results = [tf.reduce_mean(row) for row in t]": False,
+    "rows = tf.stack([tf.constant(row) for row in array])": False,
+}
+
+
+@pytest.mark.parametrize(("source", "told"), MEASURED.items(), ids=MEASURED)
+def test_tells_the_cost_only_of_rows_that_become_python_numbers(source: str, told: bool) -> None:
+    assert costs_told(CODE, module(source)) == [told]
