@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.python_numbers import Change
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import is_constant, keyword_argument
@@ -25,7 +26,8 @@ class PythonValueArgument(Rule):
     ## Why is this bad?
 
     A `tf.function` is traced again for each new Python value. A trace takes as long as hundreds of steps,
-    every trace is kept, and finding the right one takes longer the more there are. A tensor, or a
+    every trace is kept, and finding the right one takes longer the more there are. A value that changes once an epoch
+    costs a trace an epoch; what was measured is one on each step. A tensor, or a
     NumPy value, is data: one trace serves all its values.
 
     ## Example
@@ -71,21 +73,24 @@ class PythonValueArgument(Rule):
             if _has_signature(model, function):
                 continue
             for arg in call.args:
-                if not arg.star and _is_changing_value(model, arg.value):
+                change = None if arg.star else _change(model, arg.value)
+                if change is not None:
                     yield Report(
                         arg.value,
-                        f"`{model.module.code_for_node(arg.value)}` is a Python value that changes from step to step, "
+                        f"`{model.module.code_for_node(arg.value)}` is a Python value that changes from {change} to {change}, "
                         "and each new value retraces the function; pass a tensor",
                         partial(_pass_tensor, call=call, arg=arg, function=function),
+                        as_measured=change == "step",  # the experiment has a trace for each step
                     )
 
 
-def _is_changing_value(model: Model, node: cst.BaseExpression) -> bool:
+def _change(model: Model, node: cst.BaseExpression) -> Change | None:
+    """How often `node`, a Python number or string, changes; None for all that never makes a new trace."""
     if is_constant(node) or (isinstance(node, cst.Call) and getattr(node.func, "value", "") == "len"):
-        return False
+        return None
     number = model.numbers.type_of(node)
     if number == "bool" or (number is None and model.value(node).kind != "string"):
-        return False
+        return None
     return model.numbers.changes(node)
 
 

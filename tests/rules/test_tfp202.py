@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 _HEAD = """\
 import numpy as np
@@ -235,3 +235,41 @@ def test_fix_passes_a_tensor_of_the_type_that_the_body_computes_with(
 def test_says_why_it_does_not_fix(body: str, value: str, note: str) -> None:
     (said,) = notes("TFP202", _script(body, value))
     assert said.startswith(f"no fix: {note}")
+
+
+# Each with what it says of the value.
+CHANGES = {
+    "for step, x in enumerate(dataset):\n    train_step(x, step)": "step",
+    "for epoch in range(9):\n    for x in dataset:\n        train_step(x, 0.1 * epoch)": "epoch",
+    "for epoch in range(9):\n    for step, x in enumerate(dataset):\n        train_step(x, epoch + step)": "step",
+    "for epoch in range(9):\n    rate = 0.1 * 0.9**epoch\n    for x in dataset:\n        train_step(x, rate)": "epoch",
+    "def run(rate):\n    for x in dataset:\n        train_step(x, rate)\nfor epoch in range(9):\n    run(0.1 * epoch)": "epoch",
+    "rate = 0.1\nfor epoch in range(9):\n    rate = rate * 0.9\n    for x in dataset:\n        train_step(x, rate)": "epoch",
+    "rate = 0.1\nfor epoch in range(9):\n    for x in dataset:\n        rate = rate * 0.9\n        train_step(x, rate)": "step",
+}
+
+
+@pytest.mark.parametrize(("source", "change"), CHANGES.items(), ids=CHANGES)
+def test_says_how_often_the_value_changes_and_tells_the_cost_of_one_on_each_step(
+    source: str, change: str
+) -> None:
+    (finding,) = findings("TFP202", _HEAD + source)
+    assert f"changes from {change} to {change}," in finding.message
+    assert costs_told("TFP202", _HEAD + source) == [change == "step"]
+
+
+def test_an_attribute_that_counts_epochs_changes_from_epoch_to_epoch() -> None:
+    source = """\
+class Trainer:
+    epoch = 0
+    def step(self):
+        for x in dataset:
+            train_step(x, self.epoch)
+    def fit(self):
+        while self.epoch < 9:
+            self.step()
+            self.epoch += 1
+Trainer().fit()
+"""
+    (finding,) = findings("TFP202", _HEAD + source)
+    assert "changes from epoch to epoch" in finding.message

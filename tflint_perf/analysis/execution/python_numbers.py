@@ -23,6 +23,8 @@ from tflint_perf.analysis.values.written import written_out
 
 # "number" is an `int` or a `float`, and the code does not show which.
 NumberType = Literal["int", "float", "bool", "number"]
+# How often a value is another one: "epoch" where the loops of steps leave it as it is.
+Change = Literal["step", "epoch"]
 # "?" is a type that is being worked out: it says nothing against others.
 _Found = NumberType | None | Literal["?"]
 
@@ -30,7 +32,7 @@ _DEEPEST = 12
 
 
 class Numbers:
-    """Answers the type of a Python number, and whether it changes from call to call."""
+    """Answers the type of a Python number, and how often it changes from call to call."""
 
     def __init__(
         self, infer: Inference, calls: CallGraph, compiled: Compiled, loops: Loops, invariance: Invariance
@@ -169,28 +171,35 @@ class Numbers:
 
     # Change
 
+    def changes(self, node: cst.BaseExpression) -> Change | None:
+        """How often the value of `node` differs, by a loop around it, here or where the function is called: from step
+        to step, or only from one epoch to the next; None where it stays."""
+        found = self._changes(node, 0)
+        return "step" if "step" in found else "epoch" if found else None
+
     @remembered
-    def changes(self, node: cst.BaseExpression, depth: int = 0) -> bool:
-        """Whether the value of `node` differs between iterations of a loop around it, here or where the function is
-        called."""
+    def _changes(self, node: cst.BaseExpression, depth: int) -> frozenset[Change]:
+        """The kinds of the loops that change `node`; what the innermost of these says is enough."""
         loop, inner = self._loops.innermost_loop(node), None
         while loop is not None and not self._runs_trainings(loop, inner):
             if self._invariance.varies(node, loop):
-                return True
+                return self._at(loop)
             loop, inner = loop.parent, loop
         if depth > _DEEPEST:
-            return False
+            return frozenset()
+        found: frozenset[Change] = frozenset()
         for name in names_read(node):
-            found = self._infer.bindings_reaching(name)
-            for binding in found[1] if found is not None else ():
-                if binding.kind == "param" and any(
-                    self.changes(value, depth + 1) for value in self._given(binding)
-                ):
-                    return True
-                if binding.kind == "assign" and binding.value is not None and binding.at.block.loop is None:
-                    if self.changes(binding.value, depth + 1):
-                        return True
-        return isinstance(node, cst.Attribute) and self._counts(node)
+            reaching = self._infer.bindings_reaching(name)
+            for binding in reaching[1] if reaching is not None else ():
+                if binding.kind == "param":
+                    found |= frozenset().union(*(self._changes(v, depth + 1) for v in self._given(binding)))
+                elif binding.kind == "assign" and binding.value is not None and binding.at.block.loop is None:
+                    found |= self._changes(binding.value, depth + 1)
+        return found | self._counts(node) if isinstance(node, cst.Attribute) else found
+
+    def _at(self, loop: Loop | None) -> frozenset[Change]:
+        """What changes in each iteration of a loop changes as often as that says; outside of loops, as often as may be."""
+        return frozenset(["epoch" if loop is not None and self._loops.kind(loop) == "epoch" else "step"])
 
     def _runs_trainings(self, loop: Loop, inner: Loop | None) -> bool:
         """Whether `loop`, around epochs, runs a few trainings, or phases of one, one after the other: over a list of
@@ -203,14 +212,15 @@ class Numbers:
         number = self._infer.integers.length(counted)
         return number is not None and number <= FEW
 
-    def _counts(self, node: cst.Attribute) -> bool:
-        """Whether the attribute `node` is a counter: `self.step += 1` somewhere."""
+    def _counts(self, node: cst.Attribute) -> frozenset[Change]:
+        """How often the attribute `node` changes where it is a counter: `self.step += 1` somewhere."""
         klass = self._infer.value(node.value).klass
-        return klass is not None and any(
-            binding.kind == "augment"
-            for above in self._infer.classes.lineage(klass)
-            for binding in above.attributes.get(node.attr.value, ())
-        )
+        found: frozenset[Change] = frozenset()
+        for owner in self._infer.classes.lineage(klass) if klass is not None else ():
+            for binding in owner.attributes.get(node.attr.value, ()):
+                if binding.kind == "augment":
+                    found |= self._at(self._loops.innermost_loop(binding.node))
+        return found
 
 
 def _join(types: Iterable[_Found]) -> _Found:
