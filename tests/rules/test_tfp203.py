@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 CODE = "TFP203"
 PREAMBLE = dedent("""\
@@ -665,3 +665,11 @@ def test_leaves_what_takes_in_the_graph_below_what_adds_to_it() -> None:
         notes(CODE, module(source))[1]
         == "no fix: it also takes in what else the loop adds to the graph (line 10)"
     )
+
+
+@pytest.mark.parametrize("name", ["an op", "once an epoch"])
+def test_tells_the_cost_only_of_what_each_step_adds(name: str) -> None:
+    source = module(FLAGGED[name])
+    (finding,) = findings(CODE, source)
+    assert (" in each epoch;" in finding.message) is (name == "once an epoch")
+    assert costs_told(CODE, source) == [name == "an op"]
