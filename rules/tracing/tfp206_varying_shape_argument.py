@@ -19,6 +19,7 @@ from .varying import Retracing, Variation, Varying, serves_all_shapes
 _HOW = {
     "padded": "is padded to the longest of each batch",
     "grown": "has a different length on each call",
+    "episode": "has a different length on each call",
     "list": "is a list of a different length on each call",
     "sliced": "is cut at a different place on each call",
 }
@@ -36,7 +37,9 @@ class VaryingShapeArgument(Rule):
 
     A `tf.function` is traced again for each new shape. A trace takes as long as hundreds of steps, every
     trace is kept, and finding the right one takes longer the more there are. With
-    `reduce_retracing=True`, the second trace leaves open what differs, and serves all shapes.
+    `reduce_retracing=True`, the second trace leaves open what differs, and serves all shapes. That is so for tensors: a Python
+    list of each length is a structure of its own. Inputs of random lengths were measured, some of which come again; what
+    grows with each call brings a new shape each time.
 
     ## Example
 
@@ -79,7 +82,7 @@ class VaryingShapeArgument(Rule):
     triggers = (".function", "@function", "function(", "function as", "defun")
     needs = ("padded_batch", "append(", "concat", "stack(", "[:", ":]", " :")
     fixes = "unsafe"
-    claim = Claim("traces", least=1.5, kind="growth", steps=120)
+    claim = Claim("traces", least=1.5, kind="growth", steps=120, at="for sentences of random lengths")
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.compiled_calls:
@@ -91,12 +94,15 @@ class VaryingShapeArgument(Rule):
                 continue
             for arg in call.args:
                 how = None if arg.star else model.own(Varying).variation(arg.value)
-                if how is not None and (model.is_per_step(call) or how in ("grown", "list")):
+                if how is not None and (model.is_per_step(call) or how in ("grown", "episode", "list")):
                     yield Report(
                         arg.value,
                         f"`{model.module.code_for_node(arg.value)}` {_HOW[how]}, and each new shape retraces the function; "
-                        + ("pass a tensor" if how == "list" else "set `reduce_retracing=True`"),
+                        + ("pass a tensor, and set " if how == "list" else "set ")
+                        + "`reduce_retracing=True`",
                         partial(_reduce_retracing, makers=makers, function=function, how=how),
+                        as_measured=how
+                        in ("padded", "episode"),  # lengths that come at random, as in the experiment
                     )
                     break
 

@@ -29,7 +29,8 @@ from tflint_perf.analysis.values.iterables import is_count, taken_part
 from tflint_perf.analysis.values.library_calls import LibraryCalls
 from tflint_perf.analysis.values.values import Pipeline, Stage
 
-Variation = Literal["padded", "grown", "sliced", "list"]
+# "grown": it is longer on each call; "episode": as long as an episode; "list": either of both as a Python list.
+Variation = Literal["padded", "grown", "episode", "sliced", "list"]
 
 _JOINING = frozenset({"concat", "concatenate", "append", "vstack", "hstack"})
 _CONVERTING = frozenset({"array", "asarray", "stack", "vstack", "hstack", "concatenate", "convert_to_tensor", "constant",
@@ -62,8 +63,8 @@ class Varying:
                 return "sliced"
             case cst.Call() if callee_name(node) in _CONVERTING and node.args:
                 given = node.args[0].value
-                if isinstance(given, cst.Name) and self._is_growing_list(given, loop):
-                    return "grown"
+                if isinstance(given, cst.Name):
+                    return self._growth_of_list(given, loop)
         return None
 
     def _of_name(self, node: cst.Name, loop: Loop) -> Variation | None:
@@ -73,7 +74,7 @@ class Varying:
             return "padded"
         if self._is_joined_to_itself(node, loop):
             return "grown"
-        if self._is_growing_list(node, loop):
+        if self._growth_of_list(node, loop) is not None:
             return "list"
         if len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].path == ():
             value = bindings[0].value
@@ -193,14 +194,14 @@ class Varying:
             given = [element.value for element in given[0].elements]
         return any(is_name(part, binding.name) for part in given)
 
-    def _is_growing_list(self, name: cst.Name, loop: Loop) -> bool:
-        """Whether `name` is a list that has a different length on each call: it grows in the loop, or is as long as an
-        episode."""
+    def _growth_of_list(self, name: cst.Name, loop: Loop) -> Literal["grown", "episode"] | None:
+        """How the list `name` has a different length on each call: it grows in the loop, or is as long as an episode;
+        None for other lists, and for what is none."""
         found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
         if found is None or not all(is_empty_list(self._infer, binding) for binding in found[1]):
-            return False
+            return None
         if any(parent.attr.value in _SHRINKING for parent in self._methods_of(name)):
-            return False
+            return None
         appended = [
             self._loops.innermost_loop(parent)
             for parent in self._methods_of(name)
@@ -208,11 +209,12 @@ class Varying:
         ]
         made_anew = any(self._invariance.is_bound_in(binding, loop) for binding in found[1])
         if not made_anew:
-            return any(grown is loop for grown in appended)
-        return bool(appended) and all(
+            return "grown" if any(grown is loop for grown in appended) else None
+        as_episodes = bool(appended) and all(
             grown is not None and grown is not loop and loop in loops_around(grown) and _ends_anywhere(grown)
             for grown in appended
         )
+        return "episode" if as_episodes else None
 
     def _methods_of(self, name: cst.Name) -> Iterator[cst.Attribute]:
         for use in self._infer.names.mentions(name.value, self._infer.names.home(name)):

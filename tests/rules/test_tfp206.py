@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 CODE = "TFP206"
 PREAMBLE = dedent("""\
@@ -266,3 +266,23 @@ def test_says_why_it_does_not_add_it(reason: str, source: str) -> None:
     assert [note.rsplit(" (line", 1)[0] for note in notes(CODE, module(source))] == [
         f"no fix: {reason.strip()}"
     ]
+
+
+MEASURED = {
+    "padded batches": [True] * 3,
+    "arrays as long as an episode": [True] * 2,
+    "an array that grows": [False],
+    "an array of a list that grows": [False],
+    "a list": [False],
+    "slices up to a counter": [False] * 2,
+}
+
+
+@pytest.mark.parametrize(("name", "told"), MEASURED.items(), ids=MEASURED)
+def test_tells_the_cost_only_of_lengths_that_come_at_random(name: str, told: list[bool]) -> None:
+    assert costs_told(CODE, module(FLAGGED[name])) == told
+
+
+def test_a_list_as_a_tensor_would_retrace_as_well() -> None:
+    (finding,) = findings(CODE, module(FLAGGED["a list"]))
+    assert finding.message.endswith("; pass a tensor, and set `reduce_retracing=True`")
