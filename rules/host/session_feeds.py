@@ -9,8 +9,10 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_batch, names_a_measure, names_an_input, names_no_batch
 from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.sizes import has_environment
 from tflint_perf.analysis.python.scopes import Binding
-from tflint_perf.analysis.python.syntax import argument, is_constant, is_name, last_name
+from tflint_perf.analysis.python.syntax import argument, callee_name, is_constant, is_name, last_name
+from tflint_perf.analysis.training.file_reads import FileReads
 from tflint_perf.analysis.training.sessions import Sessions
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
@@ -21,14 +23,31 @@ _DEEPEST = 3
 class SessionFeeds:
     """Answers what the `feed_dict` of a run holds."""
 
-    needs = ("infer", "calls", "loops", "sessions")
+    needs = ("infer", "calls", "loops", "sessions", "file_reads")
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, sessions: Sessions) -> None:
+    def __init__(
+        self, infer: Inference, calls: CallGraph, loops: Loops, sessions: Sessions, file_reads: FileReads
+    ) -> None:
         self._infer = infer
         self._calls = calls
         self._loops = loops
         self._sessions = sessions
+        self._file_reads = file_reads
         self._walk = infer.walk
+
+    def is_read(self, run: cst.Call) -> bool:
+        """Whether each step that makes `run` reads a file before."""
+        return any(map(self._file_reads.are_before_steps_of, self._loops.running(run)))
+
+    def is_of_environment(self, run: cst.Call) -> bool:
+        """Whether the loop that makes `run` steps an environment, too: what is fed depends on the answers before."""
+        for loop in self._loops.running(run):
+            calls: dict[str, list[cst.Call]] = {}
+            for call in self._file_reads.calls_in(loop):
+                calls.setdefault(callee_name(call), []).append(call)
+            if has_environment(calls):
+                return True
+        return False
 
     def has_batch(self, run: cst.Call) -> bool:
         """Whether a run is fed a batch that Python holds: drawn, cut, or copied out of the graph before."""

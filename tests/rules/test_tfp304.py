@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 _HEAD = """\
 import json
@@ -484,3 +484,60 @@ def test_it_flags_what_a_loop_reads_again_or_trains_on(source: str) -> None:
     source = dedent(source).strip("\n")
     marked = [row for row, line in enumerate(source.split("\n"), 1) if "# <-" in line]
     assert [row - _ROWS for row in flagged("TFP304", _HEAD + source)] == marked
+
+
+MEASURED = {
+    "rows = np.loadtxt('rows.txt')": True,
+    "rows = np.genfromtxt(path)": True,
+    "rows = pd.read_csv(path)": True,
+    "rows = pd.read_parquet(path)": False,
+    "rows = pd.read_hdf(path)": False,
+    "rows = pd.read_pickle(path)": False,
+    "rows = pd.read_excel(path)": False,
+    "rows = pd.read_json(path)": False,
+    "rows = np.load('rows.npy')": False,
+    "rows = np.loadtxt(paths[step])": False,
+    "rows = pd.read_csv(paths[step])": False,
+}
+
+
+@pytest.mark.parametrize(("statement", "told"), MEASURED.items(), ids=MEASURED)
+def test_tells_the_cost_only_of_the_same_text(statement: str, told: bool) -> None:
+    source = f"{_HEAD}for step in range(1000):\n    {statement}\n    train_step(rows)\n"
+    assert costs_told("TFP304", source) == [told]
+
+
+FOR_FIT = {
+    "a generator": """
+        def batches():
+            for path in paths:
+                rows = np.loadtxt(path)
+                yield rows[:, 1:], rows[:, :1]
+        model.fit(batches(), steps_per_epoch=10)
+        """,
+    "a sequence": """
+        class Tables(tf.keras.utils.Sequence):
+            def __getitem__(self, index):
+                rows = read(paths[index])
+                return rows[:, 1:], rows[:, :1]
+        def read(path):
+            return np.loadtxt(path)
+        model.fit(Tables(), epochs=3)
+        """,
+}
+
+
+@pytest.mark.parametrize("source", FOR_FIT.values(), ids=FOR_FIT)
+def test_what_keras_reads_beside_the_step_is_minor_and_has_no_measured_cost(source: str) -> None:
+    (finding,) = findings("TFP304", _HEAD + dedent(source))
+    assert finding.message.startswith(
+        "`np.loadtxt` reads a file for each step, in one thread of Keras's beside it"
+    )
+    assert finding.minor
+    assert costs_told("TFP304", _HEAD + dedent(source)) == [False]
+
+
+def test_what_a_loop_reads_as_well_as_keras_is_no_less_for_that() -> None:
+    source = dedent(FOR_FIT["a generator"]) + "for rows in batches():\n    train_step(rows)\n"
+    (finding,) = findings("TFP304", _HEAD + source)
+    assert not finding.minor

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import flagged
+from tests.rules.support import costs_told, findings, flagged
 from tflint_perf.catalogue.evidence import Evidence
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.selection import default_rules
@@ -275,3 +275,47 @@ def test_it_is_off_until_it_is_selected() -> None:
     confirmed = {"TFP305": (Evidence("cpu", "confirmed", {}),)}
     assert "TFP305" not in default_rules(catalogue(), confirmed)
     assert "TFP305" not in default_rules(catalogue(), {})
+
+
+READ = {
+    "a generator that reads": (
+        """
+        def batches():
+            while True:
+                yield np.load("batch.npy")
+        for _, batch in zip(range(100), batches()):
+            sess.run(train_op, feed_dict={x: batch})
+        """,
+        True,
+    ),
+    "a file for each step": (
+        """
+        for path in paths:
+            batch = np.load(path)
+            sess.run(train_op, feed_dict={x: batch})
+        """,
+        True,
+    ),
+    "a slice": (FLAGGED["a slice"][0], False),
+    "a whole array": (FLAGGED["a whole array"][0], False),
+    "an environment's observation": (FLAGGED["an environment's observation"][0], False),
+}
+
+
+@pytest.mark.parametrize(("source", "told"), READ.values(), ids=READ)
+def test_tells_the_cost_only_where_steps_read_files(source: str, told: bool) -> None:
+    source = (
+        "from tensorflow.compat.v1 import train\n"
+        + _HEAD
+        + "train_op = train.AdamOptimizer().minimize(x)\n"
+        + dedent(source)
+    )
+    assert costs_told("TFP305", source) == [told]
+
+
+@pytest.mark.parametrize(
+    "name", ["an environment's observation", "an observation for a placeholder that is out of sight"]
+)
+def test_advises_no_pipeline_for_what_an_environment_gives(name: str) -> None:
+    (finding,) = findings("TFP305", _HEAD + dedent(FLAGGED[name][0]))
+    assert "which no pipeline has beforehand" in finding.message

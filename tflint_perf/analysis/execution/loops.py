@@ -38,7 +38,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.integers import FEW
-from tflint_perf.analysis.values.iterables import counting, counts_to, is_numbered, source
+from tflint_perf.analysis.values.iterables import counting, counts_to, is_numbered, source, sources
 from tflint_perf.analysis.values.named_calls import minimizes_loss
 from tflint_perf.analysis.values.outside import RUN_OVER
 from tflint_perf.analysis.values.values import ROWS, Value
@@ -336,7 +336,11 @@ class Loops:
         """The loops over what generators yield, or objects give by methods of theirs, by these functions."""
         found: dict[Function, list[Loop]] = {}
         for loop in self._walk.loops.values():
-            for function in self._run_over(loop.iterable) if loop.iterable is not None else ():
+            if loop.iterable is None:
+                continue
+            # Those that a `zip` goes over side by side, too.
+            parts = (loop.iterable, *sources(self._infer, loop.iterable))
+            for function in dict.fromkeys(function for part in parts for function in self._run_over(part)):
                 found.setdefault(function, []).append(loop)
         return found
 

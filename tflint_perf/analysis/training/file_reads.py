@@ -107,6 +107,24 @@ class FileReads:
             return True
         return any(self._is_called_in_training(site, seen) for site in self._calls.sites(function))
 
+    def are_ahead(self, node: cst.CSTNode) -> bool:
+        """Whether only Keras's `fit` draws what `node` reads, from a generator or a sequence: in a thread beside the step."""
+        return self.training_loop(node) is None and self._is_drawn_by_fit(node, set())
+
+    def _is_drawn_by_fit(self, node: cst.CSTNode, seen: set[Function]) -> bool:
+        function = self._calls.function_at(node)
+        if function is None or function in seen or self._calls.callers_outside(function):
+            return False
+        seen.add(function)
+        sites = self._calls.sites(function)
+        return function in self._loops.fits or (
+            bool(sites) and all(self._is_drawn_by_fit(site, seen) for site in sites)
+        )
+
+    def are_before_steps_of(self, loop: Loop) -> bool:
+        """Whether each step of `loop`, which trains, reads a file."""
+        return any(loop is other for read in self.all() for other in self._training_loops(read, set()))
+
     def calls_in(self, loop: Loop) -> list[cst.Call]:
         """The calls that one iteration of `loop` makes, also in loops inside and in functions of this file."""
         reached: dict[cst.Call, None] = {}
