@@ -15,9 +15,14 @@ from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import judged
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
+from .second_passes import SecondPasses
+
 # What a tape that is not persistent does as well, as long as no gradient was asked of it.
 _BEFORE_THE_GRADIENT = frozenset({"watch", "stop_recording", "reset"})
 # Other arguments of `jacobian` have the loop over its rows ask for a gradient each time.
+_ONCE = "is persistent, but is asked for only one gradient; drop `persistent=True`, so that it releases what it recorded"
+# One that is not persistent would keep as much: it releases that with its gradient.
+_NEVER = "records for gradients, but is asked for none; drop the tape"
 _ROW_BY_ROW = frozenset({"experimental_use_pfor", "parallel_iterations"})
 
 
@@ -32,7 +37,10 @@ class PersistentTape(Rule):
 
     In eager mode, a tape that is not persistent releases what the forward pass recorded while it computes
     the gradient. A persistent one keeps all of it until the tape itself is gone: in a loop, until the next step opens
-    another. What runs meanwhile, the update or the validation after an epoch, has that much less memory.
+    another. What runs meanwhile, a second pass or the validation after an epoch, has that much less memory. What was
+    measured is such a second pass; where nothing runs before the tape is gone, memory has the same peak without `persistent`.
+
+    A tape that is asked for no gradient keeps what it recorded either way: nothing needs it.
 
     ## Example
 
@@ -56,7 +64,7 @@ class PersistentTape(Rule):
 
     Compiled code, whose graph is the same either way; tapes that are asked for two or more gradients or Jacobians, or for
     one in a loop; tapes that are returned, passed on, kept or used by a nested function; a Jacobian that is computed row by row. The fix is safe for
-    one `gradient` right after the tape.
+    one `gradient` right after the tape. A tape that is asked for none is left to its author.
 
     ## Sources
 
@@ -72,7 +80,7 @@ class PersistentTape(Rule):
         "peak device memory",
         least=1.2,
         needs_gpu=True,
-        at="where a second pass (4,096 samples) runs while the tape lives",
+        at="as another step, of 4,096 samples, runs before the tape is gone",
     )
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -85,9 +93,10 @@ class PersistentTape(Rule):
                 continue
             yield Report(
                 tape.made,
-                f"`{tape.target.value}` is persistent, but is asked for {'only one gradient' if asked else 'no gradient'}; "
-                "drop `persistent=True`, so that it releases what it recorded",
+                f"`{tape.target.value}` {_ONCE if asked else _NEVER}",
                 partial(_drop, tape=tape, asked=asked, persistent=persistent),
+                # The experiment has a second pass beside what the tape keeps.
+                as_measured=any(model.own(SecondPasses).run_beside(tape, gradient) for gradient in asked),
             )
 
 
@@ -132,6 +141,8 @@ def _is_asked_once(model: Model, call: cst.Call, tape: Tape) -> bool:
 
 
 def _drop(edit: Editor, tape: Tape, asked: list[cst.Call], persistent: cst.Arg) -> Repair | Refusal:
+    if not asked:
+        return Refusal("what its block does would have to move out of the `with`", tape.node)
     if "#" in edit.text(tape.made):
         return Refusal("there is a comment in it", tape.made)
     removed = edit.remove_argument(tape.made, persistent)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 CODE = "TFP403"
 PREAMBLE = dedent("""\
@@ -266,8 +266,14 @@ def test_says_how_many_gradients_are_asked() -> None:
     source = "with tf.GradientTape(persistent=True) as t:\n    y = model(x)\n"
     (none,) = findings(CODE, module(source))
     (one,) = findings(CODE, module(source + "g = t.gradient(y, x)\n"))
-    assert "is asked for no gradient;" in none.message
-    assert "is asked for only one gradient;" in one.message
+    assert none.message == "`t` records for gradients, but is asked for none; drop the tape"
+    assert "is asked for only one gradient; drop `persistent=True`" in one.message
+
+
+def test_a_tape_that_nothing_asks_has_no_fix_since_one_that_is_not_persistent_keeps_as_much() -> None:
+    source = module("with tf.GradientTape(persistent=True) as t:\n    y = model(x)\n")
+    (note,) = notes(CODE, source)
+    assert note.startswith("no fix: what its block does would have to move out of the `with`")
 
 
 FIXES = {
@@ -291,7 +297,8 @@ def test_drops_the_argument(before: str, after: str) -> None:
 
 
 def test_the_fix_is_safe() -> None:
-    (finding,) = findings(CODE, module("with tf.GradientTape(persistent=True) as t:\n    y = model(x)\n"))
+    source = "with tf.GradientTape(persistent=True) as t:\n    y = model(x)\ng = t.gradient(y, x)\n"
+    (finding,) = findings(CODE, module(source))
     assert finding.fix is not None
     assert finding.fix.safe
 
@@ -301,3 +308,53 @@ def test_a_comment_in_the_call_stays() -> None:
         "with tf.GradientTape(\n    persistent=True,  # both\n) as tape:\n    loss = f(x)\ng = tape.gradient(loss, v)\n"
     )
     assert fixed(CODE, source) == source
+
+
+STEP = "with tf.GradientTape(persistent=True) as tape:\n    loss = model(x)\ng = tape.gradient(loss, variables)\n"
+
+
+def in_a(head: str, *parts: str) -> str:
+    """The parts as the body of a loop or function."""
+    return head + "\n" + indent("".join(parts), "    ")
+
+
+# Each with whether something computes while the tape lives.
+MEANWHILE = {
+    "nothing": (STEP, False),
+    "the update": (STEP + "optimizer.apply_gradients(zip(g, variables))\n", False),
+    "the next step": (in_a("for x in batches:", STEP), False),
+    "a compiled step": (in_a("for x in batches:", STEP, "train_step(x + g)\n"), True),
+    "a model": (in_a("for x in batches:", STEP, "print(model(x))\n"), True),
+    "a validation behind the loop": (
+        in_a("for epoch in range(9):", in_a("for x in batches:", STEP), "model.evaluate(held_out)\n"),
+        True,
+    ),
+    "a function that runs a model": (
+        "def validate():\n    return [model(x) for x in batches]\n"
+        + in_a("for x in batches:", STEP, "validate()\n"),
+        True,
+    ),
+    "a pass before the tape, in the next iteration": (
+        in_a("for x in batches:", "y = model(x)\n", STEP),
+        True,
+    ),
+    "a pass before the tape, once": ("y = model(x)\n" + STEP, False),
+    "a pass behind the tape's end": (in_a("for x in batches:", STEP, "del tape\n", "train_step(x)\n"), False),
+    "a pass before the tape's end": (in_a("for x in batches:", STEP, "train_step(x)\n", "del tape\n"), True),
+    "a pass after a function that returns": (
+        in_a("def step(x):", STEP, "return g\n")
+        + in_a("for x in batches:", "g = step(x)\n", "train_step(x)\n"),
+        False,
+    ),
+    "another tape of its name": (
+        in_a("for x in batches:", STEP, "with tf.GradientTape() as tape:\n    loss = model(x)\n"),
+        False,
+    ),
+    "no gradient": ("with tf.GradientTape(persistent=True) as tape:\n    loss = model(x)\nmodel(x)\n", False),
+}
+
+
+@pytest.mark.parametrize(("source", "told"), MEANWHILE.values(), ids=MEANWHILE)
+def test_tells_the_cost_only_where_something_computes_while_the_tape_lives(source: str, told: bool) -> None:
+    step = "@tf.function\ndef train_step(x):\n    return model(x)\n"
+    assert costs_told(CODE, module("model = tf.keras.Sequential()\n" + step + source)) == [told]
