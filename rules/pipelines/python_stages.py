@@ -84,7 +84,7 @@ class PythonStages:
             given = argument(call, 0, "map_func")
             function = self._infer.value(given).function if given is not None else None
             if function is not None and self._infer.value(call).kind == "dataset":
-                for host in self._host_calls(function, set()):
+                for host in self.host_calls(function):
                     body = argument(host, 0, "func")
                     ops = self._plain_numpy.ops(body) if body is not None else None
                     if ops is not None or (body is not None and self._only_computes(body)):
@@ -105,8 +105,11 @@ class PythonStages:
         function = self._plain_numpy.called(node)
         return function is not None and not function.yields and not self._other_reads.may_be_in(function)
 
-    def _host_calls(self, function: Function, seen: set[Function]) -> Iterator[cst.Call]:
+    def host_calls(self, function: Function) -> Iterator[cst.Call]:
         """The calls that run Python in `function`, and in those that it calls."""
+        yield from self._host_calls(function, set())
+
+    def _host_calls(self, function: Function, seen: set[Function]) -> Iterator[cst.Call]:
         if function in seen:
             return
         seen.add(function)

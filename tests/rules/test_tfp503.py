@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.fix import fix_source
 from tflint_perf.text.source import Source
@@ -369,3 +369,66 @@ def test_a_map_that_belongs_behind_the_batch_is_moved_there_and_left_at_that() -
     assert [finding.code for finding in done.applied] == ["TFP505"]
     assert "ds.batch(3).map(lambda x: x / 9).with_options(options)" in done.source.text
     assert done.remaining == ()
+
+
+PYTHON = """\
+{imports}
+def work(x):
+    {work}
+def f(x):
+    y = tf.py_function(work, [x], tf.float32)
+    y.set_shape((3,))
+    return y
+batches = single.map({mapped}).batch(32)
+"""
+# Code that holds the lock, and what lets go of it.
+LOCKED = {
+    "a look-up in texts": ("import json", "return json.loads(x.numpy().decode())['a']"),
+    "a look-up in a dict": ("ids = {'a': 1}", "return [ids.get(word, 0) for word in x.numpy().split()]"),
+    "regular expressions": ("import re", "return len(re.findall('a', x.numpy().decode())) + 1"),
+    "a function that it calls": ("def parse(text):\n    return float(text)", "return parse(x.numpy())"),
+}
+FREE = {
+    "NumPy": ("", "return np.fft.fft(x)"),
+    "arithmetic on what it is given": ("", "return x / 255.0"),
+    "ops": ("", "return tf.reduce_mean(x)"),
+    "a file": ("import json", "return json.load(open(x.numpy().decode()))"),
+    "an image": ("from PIL import Image", "return Image.open(x.numpy().decode())"),
+    "a library that is not known": ("import tok", "return tok.encode(x)"),
+    "a method that is not known": ("from other import tokenizer", "return tokenizer.encode(x)"),
+    "a wait": ("import time", "return time.sleep(1)"),
+}
+
+
+@pytest.mark.parametrize(("imports", "work"), LOCKED.values(), ids=LOCKED)
+def test_python_code_that_holds_the_lock_gains_nothing_in_parallel(imports: str, work: str) -> None:
+    for mapped in ("f", "lambda x: tf.py_function(work, [x], tf.float32)"):
+        assert rows(PYTHON.format(imports=imports, work=work, mapped=mapped)) == []
+
+
+@pytest.mark.parametrize(("imports", "work"), FREE.values(), ids=FREE)
+def test_python_code_that_lets_go_of_the_lock_is_flagged_without_a_measured_cost(
+    imports: str, work: str
+) -> None:
+    source = PREAMBLE + PYTHON.format(imports=imports, work=work, mapped="f")
+    assert costs_told(CODE, source) == [False]
+
+
+def test_ops_beside_python_code_that_holds_the_lock_run_in_parallel() -> None:
+    mapped = "lambda x: (tf.io.decode_png(x), f(x))"
+    imports, work = LOCKED["a look-up in a dict"]
+    assert len(rows(PYTHON.format(imports=imports, work=work, mapped=mapped))) == 1
+
+
+MEASURED = {
+    "single.map(lambda x: table.lookup(x))": True,
+    "single.batch(32).map(lambda x: table.lookup(x))": False,
+    "single.map(lambda x: tf.image.random_hue(x, 0.1))": False,
+    "single.map(distort)": False,
+    OFF.format(switch="autotune.enabled") + "single.map(lambda x: x / 255.0).with_options(options)": False,
+}
+
+
+@pytest.mark.parametrize(("source", "told"), MEASURED.items())
+def test_tells_the_cost_only_of_a_look_up_sample_by_sample(source: str, told: bool) -> None:
+    assert costs_told(CODE, PREAMBLE + source) == [told]
