@@ -33,10 +33,12 @@ _SPLITS = frozenset({"take", "skip", "shard", "flat_map", "interleave", "unbatch
 
 @dataclass(frozen=True, slots=True)
 class LateCache:
-    """`stages` go from the one that the cache should stand in front of to the cache."""
+    """`stages` go from the one that the cache should stand in front of to the cache; `saves` says whether a `map` before it
+    does work that a cache in the right place saves."""
 
     stages: Pipeline
     why: Why
+    saves: bool
 
 
 class LateCaches:
@@ -60,7 +62,7 @@ class LateCaches:
             for index in reversed(range(len(way) - 1)):
                 why = self._why(way, index)
                 if why is not None:
-                    return LateCache(way[index:], why)
+                    return LateCache(way[index:], why, any(stage.name == "map" for stage in way))
         return None
 
     def _why(self, way: Pipeline, index: int) -> Why | None:

@@ -47,13 +47,13 @@ _PLAIN = (
     cst.FormattedString, cst.FormattedStringExpression, cst.FormattedStringText,
 )  # fmt: skip
 _IN_GENERATORS = (cst.While, cst.Yield, cst.Break, cst.Continue)
-_DECODER = "tf.io.decode_image"
+DECODER = "tf.io.decode_image"
 SLICES = "tf.data.Dataset.from_tensor_slices"
 # What makes the batches that an `ImageDataGenerator` makes.
 _FLOWS = {
     "flow": SLICES,
     "flow_from_directory": "tf.keras.utils.image_dataset_from_directory",
-    "flow_from_dataframe": _DECODER,
+    "flow_from_dataframe": DECODER,
 }
 # Functions that call functions, no deeper than this.
 _DEEPEST = 4
@@ -157,7 +157,7 @@ class PlainNumpy:
         if not function.yields or not reader.is_plain(function.node.body, 0):
             return None
         data = list(data_of(self._infer, function.node.body))
-        if data and _DECODER not in reader.ops:
+        if data and DECODER not in reader.ops:
             if not all(last_name(each) in arrays or self._is_in_memory(each) for each in data):
                 return None
             reader.ops[SLICES] = None

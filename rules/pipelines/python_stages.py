@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.pipelines.batching import Batching
 from tflint_perf.analysis.pipelines.stages import Stages
 from tflint_perf.analysis.pipelines.successors import Successors, is_name_of_evaluation
 from tflint_perf.analysis.python.scopes import Function
@@ -41,13 +42,14 @@ class PythonStage:
 class PythonStages:
     """Finds the stages that run Python, but for what reads what TensorFlow can't."""
 
-    needs = ("infer", "calls", "stages", "successors", PlainNumpy, OtherReads)
+    needs = ("infer", "calls", "stages", "batching", "successors", PlainNumpy, OtherReads)
 
     def __init__(
         self,
         infer: Inference,
         calls: CallGraph,
         stages: Stages,
+        batching: Batching,
         successors: Successors,
         plain_numpy: PlainNumpy,
         other_reads: OtherReads,
@@ -55,6 +57,7 @@ class PythonStages:
         self._infer = infer
         self._calls = calls
         self._stages = stages
+        self._batching = batching
         self._successors = successors
         self._plain_numpy = plain_numpy
         self._other_reads = other_reads
@@ -129,6 +132,10 @@ class PythonStages:
             return successors.is_for_training(call)
         around = behind | {other.name for way in self._ways(call) for other in way}
         return bool(around & _FOR_TRAINING) and not successors.is_for_evaluation(call)
+
+    def gets_batches(self, call: cst.Call) -> bool:
+        """Whether the elements that the stage of `call` works on may be whole batches."""
+        return any(self._batching.along(way[:-1]) == "batches" for way in self._ways(call))
 
     def is_for_steps(self, call: cst.Call) -> bool:
         """Whether the elements of the stage that `call` adds are batched for steps that train or evaluate, as far as

@@ -108,18 +108,15 @@ class SequentialMap(Rule):
                 f"{why}; add `num_parallel_calls=tf.data.AUTOTUNE`",
                 partial(_parallelize, call=call, given=given, nature=nature),
                 # The experiment looks words up in a table, sample by sample.
-                as_measured=nature == "stateful" and not is_off and not _maps_batches(model, call),
+                as_measured=nature == "stateful"
+                and not is_off
+                and not model.own(PythonStages).gets_batches(call),
             )
 
 
 def _gains(model: Model, call: cst.Call, given: cst.BaseExpression) -> bool:
     """Whether Python code that `call` maps may run in parallel, for steps that wait for it."""
     return model.own(PythonStages).is_for_steps(call) and not model.own(LockedPython).is_all_of(given)
-
-
-def _maps_batches(model: Model, call: cst.Call) -> bool:
-    """Whether the elements that `call` maps may be whole batches."""
-    return any(model.batching.along(way[:-1]) == "batches" for way in model.stages.before(call))
 
 
 def _only_computes(model: Model, call: cst.Call, given: cst.BaseExpression) -> bool:

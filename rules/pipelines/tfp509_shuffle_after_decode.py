@@ -7,6 +7,7 @@ from functools import partial
 
 from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.growth import OF_BYTES
 from tflint_perf.analysis.pipelines.late_shuffles import BATCHES, LateShuffle
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -30,7 +31,7 @@ class ShuffleAfterDecode(Rule):
     The buffer of `shuffle` is filled before the first element comes out: everything that goes into it is computed
     first and kept in memory. A file name takes a few dozen bytes, the decoded image a thousand times as much; an
     image in floats takes four times as much as in bytes. Before the `map`, the same `shuffle` holds what is
-    small, and the first batch is ready at once.
+    small, and the first batch is ready at once. What was measured is a buffer of decoded images.
 
     After `batch`, the buffer holds as many batches as it would hold samples, and only the order of the batches
     changes: the samples of a batch stay together in all epochs.
@@ -84,7 +85,7 @@ class ShuffleAfterDecode(Rule):
                     shuffle,
                     _message(late),
                     partial(_shuffle_first, late),
-                    as_measured=late.how != BATCHES,  # the experiment holds decoded samples
+                    as_measured=late.how not in (BATCHES, OF_BYTES),  # the experiment holds decoded samples
                 )
 
 

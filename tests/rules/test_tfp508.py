@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, flagged
+from tests.rules.support import costs_told, findings, flagged
 
 CODE = "TFP508"
 PREAMBLE = """\
@@ -414,7 +414,7 @@ def test_gives_the_measured_cost_only_of_what_was_measured(
     assert finding.message.endswith(f"({CODE} measured)") is shown
 
 
-def test_gives_no_measured_cost_of_a_generator_that_only_hands_on_what_is_in_memory(
+def test_gives_no_measured_cost_of_a_generator(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
@@ -425,7 +425,7 @@ def test_gives_no_measured_cost_of_a_generator_that_only_hands_on_what_is_in_mem
         findings(CODE, module(source.format(what) + generated("")))[0].message
         for what in ("", " - np.mean(x)")
     ]
-    assert [message.endswith("measured)") for message in messages] == [False, True]
+    assert [message.endswith("measured)") for message in messages] == [False, False]
 
 
 def test_has_no_fix() -> None:
@@ -442,3 +442,17 @@ def test_an_image_gets_the_shape_that_the_next_op_needs() -> None:
     reads = "image = cv2.imread(path.decode())\n    return cv2.resize(image, (224, 224))"
     (finding,) = findings(CODE, PREAMBLE + mapped(f"def f(path):\n    {reads}"))
     assert "use `tf.io.decode_image` with `expand_animations=False`, `tf.image.resize`" in finding.message
+
+
+# Each with the stages around the `map`.
+MEASURED = {
+    "NumPy on a sample": ("ds.map(g).batch(32)", "return x - np.mean(x)", True),
+    "NumPy on a batch": ("ds.batch(32).map(g)", "return x - np.mean(x)", False),
+    "an image that Python reads": ("ds.map(g).batch(32)", "return cv2.imread(x.decode()) / 255.0", False),
+}
+
+
+@pytest.mark.parametrize(("stages", "work", "told"), MEASURED.values(), ids=MEASURED)
+def test_tells_the_cost_only_of_what_computes_with_one_sample(stages: str, work: str, told: bool) -> None:
+    source = mapped(f"def f(x):\n    {work}").replace("ds.shuffle(9).map(g).batch(32)", stages)
+    assert costs_told(CODE, module(source)) == [told]

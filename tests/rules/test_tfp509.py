@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 CODE = "TFP509"
 PREAMBLE = """\
@@ -715,3 +715,16 @@ REFUSED = {
 def test_says_why_it_does_not_shuffle_first(reason: str, source: str) -> None:
     (note,) = notes(CODE, module(source))
     assert note.split(" (line")[0] == f"no fix: {reason}"
+
+
+MEASURED = {
+    "files.map(load).shuffle(1000)": True,
+    "records.map(decode).shuffle(1000)": True,
+    "tf.data.Dataset.from_tensor_slices(x_train).map(to_float).shuffle(60000)": False,
+    "slices.batch(batch_size).shuffle(1000)": False,
+}
+
+
+@pytest.mark.parametrize(("source", "told"), MEASURED.items())
+def test_tells_the_cost_only_of_decoded_images(source: str, told: bool) -> None:
+    assert {*costs_told(CODE, module(source))} == {told}

@@ -291,6 +291,9 @@ def test_says_why_it_does_not_move_the_cache(reason: str, source: str) -> None:
     ("source", "shown"),
     [
         ("ds.map(load).repeat().cache()", True),
+        ("ds.repeat().map(load).cache()", True),
+        ("ds.repeat().cache()", False),
+        ("ds.batch(9).repeat().cache()", False),
         ("ds.map(load).shuffle(9).batch(9).cache()", False),
         ("ds.map(flip).cache()", False),
     ],
