@@ -62,10 +62,11 @@ SAID: dict[str, dict[str, Any]] = {
     "+900 µs to 1.3 ms a step, at 8 to 1,024 pixels": sized(
         [(0.001, 0.0001), (0.003, 0.002), (0.0513, 0.05)], of="pixels"
     ),
-    "1.4 to 9.7× the step time, from 1,024 to 8 units": sized([(0.0097, 0.001), (0.04, 0.01), (0.7, 0.5)]),
+    "+8.7 to 200 ms a step, from 8 to 1,024 units": sized([(0.0097, 0.001), (0.04, 0.01), (0.7, 0.5)]),
+    # One size has none of it.
     "0.90 to 9.7× the step time, from 1,024 to 8 units": sized([(0.0097, 0.001), (0.04, 0.01), (0.45, 0.5)]),
     # It goes with something else than the size.
-    "1.4 to 9.7× the step time, at 8 to 1,024 units": sized([(0.004, 0.001), (0.097, 0.01), (0.7, 0.5)]),
+    "+5.0 to 87 ms a step, at 8 to 1,024 units": sized([(0.006, 0.001), (0.097, 0.01), (0.52, 0.5)]),
     "2.0 to 3.0× the step time, at 8 to 1,024 units": sized([(0.002, 0.001), (0.03, 0.01), (0.25, 0.1)]),
     "+20 ms an epoch, at 8 to 1,024 batches": sized(
         [(0.021, 0.001), (0.12, 0.1), (1.02, 1.0)], of="batches", step="an epoch"

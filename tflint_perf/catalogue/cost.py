@@ -17,13 +17,14 @@ from tflint_perf.catalogue.cost_over_sizes import (
     slowdown,
 )
 from tflint_perf.catalogue.evidence import Evidence, all_evidence
-from tflint_perf.catalogue.figures import count, ratio, seconds, size
+from tflint_perf.catalogue.figures import count, gibibytes, ratio, seconds, size
 from tflint_perf.catalogue.measured import Side, runs_of, value_of
 from tflint_perf.records import dataclass
 
 WHAT_COSTS_ARE = (
     "Costs come from each rule's own small script on two cores or the GPU named; +A on B: its fast form takes B, its slow one A "
-    "more. In your program they may be larger or smaller. They don't add up or multiply, and those of a CPU say nothing of a GPU."
+    "more. In your program they may be larger, smaller or nil; they don't add up or multiply, and a CPU's say nothing of a GPU, "
+    "nor a GPU's of a CPU. A finding without a cost is of a form that was not measured."
 )
 # A price of the fast form that a message tells, and how. What later steps make good for before so many is soon over.
 _MUCH = 1.5
@@ -229,7 +230,7 @@ def _taken(evidence: Evidence) -> str:
     if slow is None or fast is None:
         return _other(evidence)
     metric = evidence.record["claim"]["metric"]
-    return f"nearly all {metric} taken ({size(slow)}), where {size(fast)} are enough"
+    return f"nearly all {metric} taken ({gibibytes(slow)}), where {gibibytes(fast)} are enough"
 
 
 def _traces(evidence: Evidence) -> str:

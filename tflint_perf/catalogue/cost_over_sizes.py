@@ -3,8 +3,8 @@
 A ratio that was measured on a small step reads as if any step took so many times as long. So an experiment is measured at
 three sizes. Where the *difference* of slow and fast stays within a factor of two, the cost is so many milliseconds, and the
 ratio says nothing of another step; where the *ratio* does, the cost is a share of it; and where neither does, it lies between
-the smallest and the largest ratio that was seen. Where it is not the step that grows from size to size but what costs, the
-difference is told: the ratio would be one to this script's step.
+the smallest and the largest difference that was seen, or, where a size has none, between the ratios. Where it is not the step
+that grows from size to size but what costs, the difference is told: the ratio would be one to this script's step.
 """
 
 from __future__ import annotations
@@ -99,10 +99,12 @@ def cost_over_sizes(record: Mapping[str, Any]) -> str | None:
         if max(figures) <= _ONE * min(figures):
             return around.format(in_range(figures, say))
         return _at_sizes(costs, figures, kind, say, around)
-    if kind == "constant" or _is_of_cause(record):
+    more = [cost.more for cost in costs]
+    # What costs something at each size is read as a time more readily than as a ratio to steps that nobody sees.
+    if kind == "constant" or _is_of_cause(record) or (kind == "depends" and min(more) > 0):
         unit = step if metric == "step time" else _MORE.get(metric, f"of {metric}")
         say = seconds if metric in _TIMES else size
-        return _at_sizes(costs, [cost.more for cost in costs], kind, say, f"+{{}} {unit}")
+        return _at_sizes(costs, more, kind, say, f"+{{}} {unit}")
     around = f"{{}} the {metric if step == 'a step' or metric != 'step time' else f'time of {step}'}"
     return _at_sizes(costs, [cost.times for cost in costs], kind, ratio, around)
 

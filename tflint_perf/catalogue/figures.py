@@ -46,6 +46,11 @@ def size(value: float) -> str:
     return f"{number(value) if power else f'{round(value):,}'.replace('-', MINUS)} {_SIZES[power]}"
 
 
+def gibibytes(value: float) -> str:
+    """Bytes as the name of a graphics card counts them: of one that has 80 GB, a program gets `77 GiB`."""
+    return f"{number(value / 2**30)} GiB"
+
+
 def change(text: str) -> str:
     """A figure as a change: with its sign."""
     return text if text.startswith((MINUS, "0 ")) or text == "0" else f"+{text}"
