@@ -31,6 +31,7 @@ from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.scalars import Scalars
 
 _GROWING = frozenset(["append", "extend", "insert", "add", "update", "pop", "setdefault", "remove", "clear"])
+_FILLING = frozenset(["append", "extend", "insert"])
 _ARITHMETIC = (cst.Add, cst.Subtract, cst.Multiply, cst.FloorDivide, cst.Modulo)
 
 
@@ -136,6 +137,14 @@ class Staging:
     def _changes(self, test: cst.BaseExpression, node: cst.For) -> bool:
         changed = names_written([node.body]) | {name.value for name in target_names(node.target)}
         return any(isinstance(part, cst.Name) and part.value in changed for part in descendants(test))
+
+    def fills_list(self, loop: Loop) -> bool:
+        """Whether the loop puts something into a list, where one of the graph needs a `tf.TensorArray`."""
+        return any(
+            callee_name(call) in _FILLING and self._infer.value(call.func.value).kind == "list"
+            for call in loop.calls
+            if isinstance(call.func, cst.Attribute)
+        )
 
     def _in_calls(self, node: cst.For) -> Obstacle | None:
         for part in descendants_here(node.body):

@@ -17,6 +17,7 @@ from .staging import Staging
 
 # So many iterations take a second or so to trace.
 _LONG = 100
+_BY_RANGE = "loop over `tf.range`"
 
 
 class UnrolledPythonLoop(Rule):
@@ -36,7 +37,8 @@ class UnrolledPythonLoop(Rule):
 
     What matters is the number of iterations and how often the function is traced. Once traced, an unrolled loop runs
     as fast as a graph loop or faster, so a short loop in a program that runs for hours loses nothing: the severity is
-    `info`, unless the loop is known to run 100 times or more.
+    `info`, unless the loop is known to run 100 times or more. What was measured is a loop over `tf.range` without a list; layers
+    and `tf.TensorArray` were not.
 
     ## Example
 
@@ -92,10 +94,12 @@ class UnrolledPythonLoop(Rule):
                 reported.add(loop)
             elif isinstance(loop.node, cst.For) and _is_unrolled(model, loop):
                 reported.add(loop)
+                remedy = _remedy(model, loop)
                 yield Report(
                     loop.node,
-                    f"a Python loop in compiled code is traced once for each iteration; {_remedy(model, loop)}",
+                    f"a Python loop in compiled code is traced once for each iteration; {remedy}",
                     partial(_stage, loop=loop),
+                    as_measured=remedy == _BY_RANGE,  # the fast form of the experiment
                     minor=not _is_long(model, loop),
                 )
 
@@ -158,10 +162,14 @@ def _is_of_eager_model(model: Model, loop: Loop) -> bool:
 
 def _remedy(model: Model, loop: Loop) -> str:
     function = model.function_at(loop.node)
-    if function is not None and model.own(Staging).is_converted(function):
-        return "loop over `tf.range`"
-    # AutoGraph leaves the loop to Python, which can't iterate over a tensor of the graph.
-    return "use `tf.while_loop`, `tf.scan` or a recurrent layer"
+    if function is None or not model.own(Staging).is_converted(function):
+        # AutoGraph leaves the loop to Python, which can't iterate over a tensor of the graph.
+        return "use `tf.while_loop`, `tf.scan` or a recurrent layer"
+    return (
+        f"{_BY_RANGE}, and collect in a `tf.TensorArray`"
+        if model.own(Staging).fills_list(loop)
+        else _BY_RANGE
+    )
 
 
 def _stage(edit: Editor, loop: Loop) -> Repair | Refusal:

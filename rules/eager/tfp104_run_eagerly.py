@@ -26,7 +26,8 @@ class RunEagerly(Rule):
     ## Why is this bad?
 
     The switch undoes all that `tf.function`, Keras and `tf.data` do for speed: every op of every step is started from
-    Python, and nothing is fused, run ahead or run in parallel. It is meant for a debugger's breakpoints.
+    Python, and nothing is fused, run ahead or run in parallel. It is meant for a debugger's breakpoints. What was
+    measured is Keras's `run_eagerly`.
 
     ## Example
 
@@ -81,6 +82,7 @@ class RunEagerly(Rule):
                 call,
                 "`run_functions_eagerly(True)` runs every `tf.function` as plain Python; remove it",
                 partial(_remove, call=call),
+                as_measured=False,
             )
         for call in model.calls_that("runs-pipelines-eagerly"):
             if model.left_on.always_runs(call):

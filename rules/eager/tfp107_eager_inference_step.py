@@ -36,6 +36,7 @@ class EagerInferenceStep(Rule):
     `model(x)` in eager mode asks Python for each op of each layer. For a small batch, or a model of many small
     layers, that takes longer than the ops themselves. What matters is the work in each op: for layers that keep
     the device busy for milliseconds the difference is small. A `tf.function` is traced once and then runs as one graph.
+    What was measured are inputs of one shape, not padded ones, nor shapes that are left open.
 
     ## Example
 
@@ -87,12 +88,14 @@ class EagerInferenceStep(Rule):
         passes = model.own(ForwardPasses)
         for found in passes.all():
             call = found.calls[0]
-            remedy = _FOR_LENGTHS if passes.grows(found) else "compile the forward pass with `@tf.function`"
+            grows = passes.grows(found)
+            remedy = _FOR_LENGTHS if grows else "compile the forward pass with `@tf.function`"
             yield Report(
                 call,
                 f"`{model.module.code_for_node(call.func)}` runs in eager mode, op by op, on each step; {remedy}",
                 partial(_compile, found=found),
                 bold=partial(_compile_apart, found=found),
+                as_measured=not grows,  # the inputs of the experiment have one shape
                 minor=model.programs.applies_only()
                 or model.single_passes.hold(call)
                 or _is_now_and_then(model, call),

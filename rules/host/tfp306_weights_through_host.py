@@ -8,6 +8,7 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import dotted_name
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
@@ -27,7 +28,7 @@ class WeightsThroughHost(Rule):
 
     `get_weights` copies every variable to the host, one at a time, and each copy waits for the device.
     `set_weights` copies all of them back. A compiled function that assigns variable to variable does the same in one
-    call, and nothing leaves the device.
+    call, and nothing leaves the device. What was measured is a moving average, which copies the weights of two models.
 
     ## Example
 
@@ -69,7 +70,7 @@ class WeightsThroughHost(Rule):
     triggers = ("set_weights(",)
     needs = ("get_weights(", ".numpy(")
     fixes = "unsafe"
-    claim = Claim("step time", least=1.5, at="at 16 small variables")
+    claim = Claim("step time", least=1.5, at="for the moving average of 16 small variables")
 
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code():
@@ -77,12 +78,21 @@ class WeightsThroughHost(Rule):
         for copy in model.own(WeightCopies).all():
             if not model.is_eager(copy.call) or not model.own(WeightCopies).is_on_each_step(copy.call):
                 continue
+            own, others = _of_target(copy)
+            remedy = "assign variable to variable" if others else "compute on the variables"
             yield Report(
                 copy.call,
-                "`set_weights` moves weights through the host on each step; "
-                "assign variable to variable in a `tf.function`",
+                f"`set_weights` moves weights through the host on each step; {remedy} in a `tf.function`",
                 partial(_assign, copy=copy),
+                as_measured=own and others,  # the average that the experiment keeps
             )
+
+
+def _of_target(copy: WeightCopy) -> tuple[bool, bool]:
+    """Whether a model gets what is made of its own weights, and of those of others."""
+    name = dotted_name(copy.target)
+    own = [dotted_name(source) == name for source in copy.sources]
+    return any(own), not all(own)
 
 
 def _assign(edit: Editor, copy: WeightCopy) -> Repair | Refusal:

@@ -28,7 +28,7 @@ class SecondPasses:
         self._calls = calls
         self._loops = loops
         self._given_models = given_models
-        self._known: dict[cst.CSTNode, bool] = {}
+        self._known: dict[cst.Call, bool] = {}
 
     def run_beside(self, tape: Tape, gradient: cst.Call) -> bool:
         """Whether something computes between `gradient`, the only one that is asked of `tape`, and the end of the tape: further

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.analysis.execution.loops import runs_over_batches
-from tflint_perf.analysis.execution.tapes import Tape
+from tflint_perf.analysis.execution.tapes import GRADIENTS, Tape
 from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.rule import Claim, Report, Rule
@@ -25,7 +25,8 @@ class TapeSpansLoop(Rule):
 
     A tape keeps what it records, the tensors of each op on trainable variables, as long as it is open. Opened outside
     the loop it keeps all steps: memory grows until none is left. A gradient computed inside, which takes a persistent
-    tape, is recorded as well.
+    tape, is recorded as well. What was measured is such a tape. A single gradient behind the loop is that of all batches: the sum
+    of theirs is the same, at the memory of one.
 
     ## Example
 
@@ -67,15 +68,20 @@ class TapeSpansLoop(Rule):
         for tape in model.tapes.all():
             if not model.is_eager(tape.node) or _is_reset_or_stopped(model, tape):
                 continue
-            if any(
-                _makes_steps(model, tape, loop) or _takes_batches(model, tape, loop)
+            loops = [
+                loop
                 for loop in _loops(model, tape)
-            ):
-                yield Report(
-                    tape.made,
-                    f"`{tape.target.value}` is opened outside the loop and records every step of it, so memory grows; "
-                    "open a tape in the loop, for each step",
-                )
+                if _makes_steps(model, tape, loop) or _takes_batches(model, tape, loop)
+            ]
+            if not loops:
+                continue
+            asks = any(_asks(model, tape, loop) for loop in loops)
+            yield Report(
+                tape.made,
+                f"`{tape.target.value}` is opened outside the loop and records every step of it, so memory grows; "
+                f"open a tape in the loop, for each step{'' if asks else ', and add up the gradients'}",
+                as_measured=asks,  # the experiment's tape records its own gradients as well
+            )
 
 
 def _loops(model: Model, tape: Tape) -> Iterator[Loop]:
@@ -92,6 +98,15 @@ def _makes_steps(model: Model, tape: Tape, loop: Loop) -> bool:
         and any(_lies_in(model, call, loop.node) for call in step.applied)
         for step in model.steps.by_tape.get(tape.node, ())
         if step.name == tape.target.value
+    )
+
+
+def _asks(model: Model, tape: Tape, loop: Loop) -> bool:
+    """Whether each iteration of `loop` asks `tape` for a gradient, rather than the code behind it, for all at once."""
+    calls = (model.tapes.call_on(mention) for mention in model.tapes.mentions(tape))
+    return any(
+        call is not None and callee_name(call) in GRADIENTS and _lies_in(model, call, loop.node)
+        for call in calls
     )
 
 

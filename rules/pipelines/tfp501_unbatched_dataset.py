@@ -28,7 +28,7 @@ class UnbatchedDataset(Rule):
 
     A step costs about the same for one sample as for dozens: reading an element, dispatching the step and updating
     the variables are paid once a step. With one sample a step, all of that is paid for each sample, and the device is
-    idle most of the time.
+    idle most of the time. What was measured is training, not prediction.
 
     ## Example
 
@@ -83,7 +83,8 @@ class UnbatchedDataset(Rule):
                 continue
             if elements == "single":
                 message = "the dataset was never batched, so each step gets one sample; add `.batch(n)`"
-                yield Report(consumption.node, message, partial(_batch, consumption=consumption))
+                fix = partial(_batch, consumption=consumption)
+                yield Report(consumption.node, message, fix, as_measured=consumption.use == "train")
             elif (
                 elements == "ones"
                 and model.batching.names_size_above_one()
@@ -92,7 +93,8 @@ class UnbatchedDataset(Rule):
                 message = (
                     "the dataset comes in batches of one, so each step gets one sample; use the batch size"
                 )
-                yield Report(consumption.node, message, partial(_raise_size, consumption=consumption))
+                fix = partial(_raise_size, consumption=consumption)
+                yield Report(consumption.node, message, fix, as_measured=consumption.use == "train")
 
 
 def _batch(edit: Editor, consumption: Consumption) -> Repair | Refusal:

@@ -70,7 +70,7 @@ class MissingPrefetch(Rule):
     needs = ("ataset", "_ds", "_set", "oader", "fit", "evaluate", "predict", "GradientTape", "_on_batch")
     fixes = "both"
     any_backend = True
-    claim = Claim("step time", least=1.2, steps=200, at="as TensorFlow prefetches by itself")
+    claim = Claim("step time", least=1.2, steps=200)
 
     def check(self, model: Model) -> Iterator[Report]:
         seen: set[cst.CSTNode] = set()
@@ -90,7 +90,8 @@ class MissingPrefetch(Rule):
                     continue
                 yield Report(
                     _at_fault(model, ways[-1]),
-                    "each batch is made only when a step asks for it; add `.prefetch(tf.data.AUTOTUNE)` at the end",
+                    "the pipeline ends without a `prefetch`, which TensorFlow adds by itself unless that is off; add "
+                    "`.prefetch(tf.data.AUTOTUNE)` at the end",
                     partial(_prefetch, consumption=consumption, end=end if len(ways) == 1 else None),
                 )
 

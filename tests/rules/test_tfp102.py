@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import fixed, flagged, notes
+from tests.rules.support import costs_told, fixed, flagged, notes
 
 CODE = "TFP102"
 PREAMBLE = dedent("""\
@@ -490,3 +490,22 @@ def test_it_refuses_to_fix(line: str, reason: str) -> None:
 def test_it_refuses_to_fix_a_loop_that_is_no_function_of_its_own() -> None:
     (note,) = notes(CODE, module("x = tf.constant(1.0)\nfor _ in range(100):\n    x = x * 2.0\n"))
     assert "not in a function of its own" in note
+
+
+ITERATION = (
+    "def norm(v):\n    for _ in range(50):\n        v = tf.linalg.matvec(a, v) / tf.norm(v)\n    return v\n"
+)
+# Each with whether it tells what the loop in the experiment costs.
+MEASURED = {
+    "once": (ITERATION + "norm(a[0])\n", False),
+    "on each step": (
+        ITERATION + "@tf.function\ndef train_step(x):\n    w.assign_sub(x)\n"
+        "for x in tf.data.Dataset.from_tensor_slices(a).batch(2):\n    train_step(norm(x))\n",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "told"), MEASURED.values(), ids=MEASURED)
+def test_tells_the_cost_only_of_a_loop_that_each_step_runs(source: str, told: bool) -> None:
+    assert costs_told(CODE, PREAMBLE + source) == [told]

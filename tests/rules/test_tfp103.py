@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 CODE = "TFP103"
 PREAMBLE = dedent("""\
@@ -665,3 +665,28 @@ def test_only_a_loop_that_is_known_to_be_long_is_a_warning(number: str, minor: b
     source = source.replace("range(count)", "range(config.steps)")
     (finding,) = findings(CODE, module(source))
     assert finding.minor is minor
+
+
+COLLECTED = """
+    @tf.function
+    def unroll(x):
+        outs = []
+        for _ in range(100):
+            x = tf.tanh(x @ w)
+            outs.append(x)
+        return tf.stack(outs)
+    """
+
+
+def test_a_list_asks_for_an_array_of_the_graph() -> None:
+    (finding,) = findings(CODE, module(COLLECTED))
+    assert finding.message.endswith("; loop over `tf.range`, and collect in a `tf.TensorArray`")
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [(FIXED["a sum"], True), (FLAGGED["a method of Keras"], False), (COLLECTED, False)],
+    ids=["a sum", "a method of Keras", "a list"],
+)
+def test_tells_the_cost_only_where_a_loop_over_tf_range_will_do(source: str, told: bool) -> None:
+    assert costs_told(CODE, module(source)) == [told]

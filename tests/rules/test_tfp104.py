@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import fixed, flagged, notes
+from tests.rules.support import costs_told, fixed, flagged, notes
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.fix import fix_source
 from tflint_perf.text.source import Source
@@ -326,3 +326,15 @@ def test_numbers_become_tensors_before_functions_are_compiled_again() -> None:
 def test_it_does_not_compile_what_cannot_be(source: str) -> None:
     (note,) = notes(CODE, module(source))
     assert "would be compiled, but" in note
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ('model.compile("adam", "mse", run_eagerly=True)', True),
+        ("tf.config.run_functions_eagerly(True)", False),
+        ("tf.data.experimental.enable_debug_mode()", False),
+    ],
+)
+def test_tells_the_cost_only_of_the_switch_of_a_model(source: str, told: bool) -> None:
+    assert costs_told(CODE, module(source)) == [told]

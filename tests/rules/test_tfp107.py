@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 PREAMBLE = dedent("""\
     import numpy as np
@@ -1127,3 +1127,18 @@ def test_what_each_iteration_begins_again_gets_no_longer() -> None:
         """
     (found,) = findings("TFP107", PREAMBLE + dedent(source).lstrip())
     assert "gets longer" not in found.message
+
+
+@pytest.mark.parametrize(
+    ("then", "told"), [("show(word)", True), ("tokens = tf.concat([tokens, word], 1)", False)]
+)
+def test_tells_the_cost_only_of_inputs_of_one_shape(then: str, told: bool) -> None:
+    source = f"""
+        def write(tokens):
+            for _ in range(length):
+                word = model(tokens)
+                {then}
+        for x, y in dataset:
+            write(x)
+        """
+    assert costs_told("TFP107", PREAMBLE + dedent(source).lstrip()) == [told]

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 from tflint_perf.catalogue import cost
 
 CODE = "TFP204"
@@ -791,3 +791,15 @@ def test_a_layer_that_makes_others_of_its_own_class_is_asked_for_weights_once() 
                 return cls(**config)
         """
     assert findings(CODE, source) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("keras.optimizers.SGD(0.1)", True),
+        ("tf.compat.v1.train.AdamOptimizer(0.1)", False),
+        ("tf.Variable(0.0)", False),
+    ],
+)
+def test_tells_the_cost_only_of_optimizers_of_keras(made: str, told: bool) -> None:
+    assert costs_told(CODE, module(f"for x in dataset:\n    made = {made}\n    loss = step(x)\n")) == [told]

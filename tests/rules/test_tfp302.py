@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 from tflint_perf.catalogue import cost
 
 _HEAD = """\
@@ -1524,3 +1524,20 @@ def test_a_meter_adds_up() -> None:
 def test_an_op_with_named_arguments_alone_is_no_trouble() -> None:
     source = "import tensorflow as tf\nfor x in tf.data.Dataset.range(9).batch(3):\n    print(tf.constant(value=3))\n"
     assert flagged("TFP302", source) in ([], [3])
+
+
+@pytest.mark.parametrize(
+    ("statements", "told"),
+    [
+        ("print(train_step(x, y).numpy())", True),
+        ("mean += train_step(x, y).numpy()", False),
+    ],
+)
+def test_tells_the_cost_of_a_copy_that_is_shown_not_of_one_that_a_metric_saves(
+    statements: str, told: bool
+) -> None:
+    source = f"{_HEAD}for x, y in dataset:\n    {statements}\nprint(mean)\n"
+    (finding,) = findings("TFP302", source)
+    assert ("in a `tf.keras.metrics.Mean` that the compiled step updates" in finding.message) is not told
+    assert finding.minor is not told
+    assert costs_told("TFP302", source) == [told]

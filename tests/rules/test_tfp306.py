@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 _HEAD = """\
 import numpy as np
@@ -698,3 +698,22 @@ def test_an_import_and_a_function_go_to_the_top_of_a_file_that_has_neither(first
     )
     assert f"\n\n\n{comment}def main():\n" in text
     assert text.endswith("        copy_weights(model, target)\n")
+
+
+# Each with what it says to do, and whether it tells what the experiment costs.
+REMEDIES = {
+    "[0.9 * t + 0.1 * w for t, w in zip(target.get_weights(), model.get_weights())]": (
+        "assign variable to variable",
+        True,
+    ),
+    "model.get_weights()": ("assign variable to variable", False),
+    "[np.clip(w, -0.1, 0.1) for w in target.get_weights()]": ("compute on the variables", False),
+}
+
+
+@pytest.mark.parametrize(("given", "remedy", "told"), [(g, *r) for g, r in REMEDIES.items()], ids=REMEDIES)
+def test_tells_the_cost_only_of_a_moving_average(given: str, remedy: str, told: bool) -> None:
+    source = f"{_HEAD}for x in dataset:\n    train_step(x)\n    target.set_weights({given})\n"
+    (finding,) = findings("TFP306", source)
+    assert finding.message.endswith(f"; {remedy} in a `tf.function`")
+    assert costs_told("TFP306", source) == [told]

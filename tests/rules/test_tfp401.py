@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 _HEAD = """\
 import collections
@@ -756,3 +756,8 @@ def test_a_list_that_something_reads_is_not(read: str) -> None:
 def test_says_why_it_does_not_fix(body: str, rest: str, note: str) -> None:
     (said,) = notes("TFP401", _loop(body, rest))
     assert said.startswith(note)
+
+
+@pytest.mark.parametrize(("added", "told"), [("train_step(x, y)", True), ("model(x)", False)])
+def test_tells_the_cost_only_of_tensors_of_one_number(added: str, told: bool) -> None:
+    assert costs_told("TFP401", _loop(f"losses.append({added})")) == [told]

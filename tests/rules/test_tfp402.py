@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import flagged
+from tests.rules.support import costs_told, findings, flagged
 
 CODE = "TFP402"
 PREAMBLE = dedent("""\
@@ -233,3 +233,15 @@ def test_flags(source: str) -> None:
     text = module(source)
     marked = [row for row, line in enumerate(text.splitlines(), 1) if line.endswith("# <-")]
     assert flagged(CODE, text) == marked != []
+
+
+@pytest.mark.parametrize(
+    "name", ["a loop over a dataset that makes the steps", "a gradient of a whole epoch"]
+)
+def test_tells_the_cost_only_of_a_tape_that_the_loop_asks_for_gradients(name: str) -> None:
+    asks = name != "a gradient of a whole epoch"
+    (finding,) = findings(CODE, module(FLAGGED[name]))
+    assert finding.message.endswith(
+        "; open a tape in the loop, for each step" + ("" if asks else ", and add up the gradients")
+    )
+    assert costs_told(CODE, module(FLAGGED[name])) == [asks]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rules.support import fixed, flagged, notes
+from tests.rules.support import costs_told, fixed, flagged, notes
 
 PREAMBLE = """\
 import tensorflow as tf
@@ -253,3 +253,10 @@ REFUSED = {
 def test_the_fix_is_refused_without_a_size_to_batch_by(source: str, note: str) -> None:
     text = "import tensorflow as tf\nmodel = tf.keras.Sequential()\n" + source.format(SOURCE)
     assert notes("TFP501", text) == [note]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("fit", True), ("a step loop", True), ("predict", False), ("evaluate", False)]
+)
+def test_tells_the_cost_only_of_training(name: str, told: bool) -> None:
+    assert costs_told("TFP501", PREAMBLE + FLAGGED[name][0]) == [told]

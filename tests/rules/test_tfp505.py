@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rules.support import fixed, flagged, notes
+from tests.rules.support import costs_told, fixed, flagged, notes
 
 PREAMBLE = """\
 import tensorflow as tf
@@ -277,3 +277,9 @@ REFUSED = {
 def test_the_fix_is_refused_where_the_map_has_no_single_way_to_the_batch(source: str, note: str) -> None:
     assert notes("TFP505", HEAD + source) == [note]
     assert fixed("TFP505", HEAD + source) == HEAD + source
+
+
+@pytest.mark.parametrize(("method", "told"), [("fit", True), ("predict", False), ("evaluate", False)])
+def test_tells_the_cost_only_of_training(method: str, told: bool) -> None:
+    source = f"model = tf.keras.Sequential()\nmodel.{method}(single.map(lambda x: x / 2.0).batch(3))\n"
+    assert costs_told("TFP505", PREAMBLE + source) == [told]
