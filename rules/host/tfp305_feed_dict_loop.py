@@ -68,7 +68,7 @@ class FeedDictLoop(Rule):
     name = "feed-dict-loop"
     triggers = (".run(",)
     claim = Claim(
-        "step time", least=1.1, at="as it waits 5 ms for a simulated disk, which a pipeline reads meanwhile"
+        "step time", least=1.1, at="as it waits 5 ms for a simulated disk, where a pipeline reads ahead"
     )
     opt_in = True
 

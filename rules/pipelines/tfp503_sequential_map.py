@@ -21,11 +21,11 @@ from .locked_python import LockedPython
 from .python_stages import PythonStages
 
 _WHY = {
-    "random": "{function} draws random numbers, so this `map` gets one element at a time",
-    "stateful": "{function} is stateful, so this `map` gets one element at a time",
-    "python": "{function} runs Python code, so this `map` gets one element at a time",
-    "hidden": "{function} can't be seen here: unless it is stateless, this `map` gets one element at a time",
-    "stateless": "automatic parallelization is off for this pipeline, so this `map` gets one element at a time",
+    "random": "{function} draws random numbers, so this `map` gets one {element} at a time",
+    "stateful": "{function} is stateful, so this `map` gets one {element} at a time",
+    "python": "{function} runs Python code, so this `map` gets one {element} at a time",
+    "hidden": "{function} can't be seen here: unless it is stateless, this `map` gets one {element} at a time",
+    "stateless": "automatic parallelization is off for this pipeline, so this `map` gets one {element} at a time",
 }
 
 
@@ -102,15 +102,15 @@ class SequentialMap(Rule):
             ):
                 continue
             function = f"`{given.value}`" if isinstance(given, cst.Name) else "its function"
-            why = _WHY["stateless" if is_off else nature].format(function=function)
+            batched = model.own(PythonStages).gets_batches(call)
+            element = "batch" if batched else "element"
+            why = _WHY["stateless" if is_off else nature].format(function=function, element=element)
             yield Report(
                 given,
                 f"{why}; add `num_parallel_calls=tf.data.AUTOTUNE`",
                 partial(_parallelize, call=call, given=given, nature=nature),
                 # The experiment looks words up in a table, sample by sample.
-                as_measured=nature == "stateful"
-                and not is_off
-                and not model.own(PythonStages).gets_batches(call),
+                as_measured=nature == "stateful" and not is_off and not batched,
             )
 
 

@@ -97,4 +97,5 @@ def _message(model: Model, stage: PythonStage) -> str:
         return f"`from_generator` runs Python for each element, one at a time; {remedy}"
     assert isinstance(stage.node, cst.Call)
     called = model.module.code_for_node(stage.node.func)
-    return f"`{called}` runs Python for each element, one at a time; {remedy}"
+    element = "batch" if model.own(PythonStages).gets_batches(stage.call) else "element"
+    return f"`{called}` runs Python for each {element}, one at a time; {remedy}"

@@ -456,3 +456,11 @@ MEASURED = {
 def test_tells_the_cost_only_of_what_computes_with_one_sample(stages: str, work: str, told: bool) -> None:
     source = mapped(f"def f(x):\n    {work}").replace("ds.shuffle(9).map(g).batch(32)", stages)
     assert costs_told(CODE, module(source)) == [told]
+
+
+def test_a_batch_is_called_one() -> None:
+    source = mapped("def f(x):\n    return x / 2").replace(
+        "ds.shuffle(9).map(g).batch(32)", "ds.batch(32).map(g)"
+    )
+    (finding,) = findings(CODE, module(source))
+    assert finding.message.startswith("`tf.numpy_function` runs Python for each batch, one at a time; ")
