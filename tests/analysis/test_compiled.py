@@ -84,6 +84,7 @@ COMPILED = {
     """,
     "eager mode behind a flag": "if args.debug:\n    tf.config.run_functions_eagerly(True)\n@tf.function\ndef f(): here()\nf()",
     "Model.call": "class M(keras.Model):\n    def call(self, x): here()",
+    "Model.train_step with an argument that may be left out": "class M(keras.Model):\n    def train_step(self, data, rate=1.0): here()",
     "Model.train_step through a local base": "class B(tf.keras.Model): pass\nclass M(B):\n    def train_step(self, data): here()",
     "called by Layer.call": "class L(keras.layers.Layer):\n    def call(self, x): self.f()\n    def f(self): here()",
     "Metric.update_state": "class M(keras.metrics.Metric):\n    def update_state(self, y): here()",
@@ -183,6 +184,7 @@ EAGER = {
 }
 
 UNKNOWN = {
+    "Model.train_step that takes more than Keras gives it": "class M(keras.Model):\n    def train_step(self, x, optimizer): here()",
     "any method, where one is compiled by a name that is not known": """
         class A:
             def __init__(self, name):

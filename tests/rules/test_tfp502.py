@@ -182,6 +182,10 @@ FLAGGED = {
     ),
     "a fit by its older name": ("model.fit_generator(batched, epochs=9)", [BATCHED]),
     "a fit that is told what Keras's is": ("def run(net):\n    net.fit(batched, epochs=9)", [BATCHED]),
+    "a dataset of a builder by its class": (
+        "import tensorflow_datasets as tfds\ndata = tfds.image_classification.MNIST().as_dataset()\nmodel.fit(data['train'].batch(32))",
+        [3],
+    ),
     "a dataset of a builder": (
         "builder = tfds.builder('mnist')\nmodel.fit(builder.as_dataset(split='train').batch(32))",
         [2],

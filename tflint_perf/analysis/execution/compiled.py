@@ -163,6 +163,8 @@ class Compiled:
         takes_data = function.places or isinstance(function.node.params.star_arg, cst.Param)
         if function.name in methods("Model", "steps") and not takes_data:
             return False  # Keras gives it those of a step
+        if function.name in methods("Model", "takes-data") and _required(function) > 1:
+            return False  # Keras gives it nothing else: this one the program calls itself
         return function.name in methods(kind, "compiled")
 
     def _follow_callers_outside(self, function: Function) -> None:
@@ -500,3 +502,8 @@ def _runs_epochs(loop: Loop) -> bool:
         return False
     names = [*target_names(loop.node.target), *names_read(iterable)]
     return any(names_an_epoch(name.value) for name in names)
+
+
+def _required(method: Function) -> int:
+    """How many arguments a method can't do without, its object aside."""
+    return sum(param.default is None for param in method.parameters if param.name.value in method.places)
