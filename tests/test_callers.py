@@ -411,11 +411,27 @@ def test_a_program_whose_training_is_in_other_files_is_found(project: Path, prog
     assert [(f.code, f.start.row) for f in found] == [("TFP404", row)]
 
 
+HEADS = """
+import tensorflow as tf
+class Learner:
+    def learn(
+        self,
+        x: int = max(1, 2),
+        optimizer=tf.keras.optimizers.Adam(0.1),
+    ):
+        pass
+"""
 CONSTANTS = "import tensorflow as tf\nTOLERANCE = tf.constant(0.01)\nKIND = tf.float32\n"
 
 
 @pytest.mark.parametrize(
-    ("physics", "above"), [(CONSTANTS, "import physics"), ("KIND = 'tf.constant(1)'\n", "x = 1")]
+    ("physics", "above"),
+    [
+        (CONSTANTS, "import physics"),
+        (HEADS, "import physics"),
+        ("KIND = 'tf.constant(1)'\n", "x = 1"),
+        ("def learn(\n    x, rate=float(1), step=(1, (2, 3))\n):\n    return tf.constant(1)\n", "x = 1"),
+    ],
 )
 def test_growth_is_set_before_an_import_that_makes_tensors(project: Path, physics: str, above: str) -> None:
     source = "import tensorflow as tf\nimport numpy as np\nimport physics\nimport agents\nx = 1\nagents.Agent().learn(x)\n"

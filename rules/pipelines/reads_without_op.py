@@ -6,9 +6,10 @@ import re
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, library
+from tflint_perf.analysis.apis.facts import has, is_listed, library
 from tflint_perf.analysis.conventions import names_reading
 from tflint_perf.analysis.execution.sizes import has_environment
+from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, descendants, last_name, string
@@ -20,7 +21,8 @@ from .plain_numpy import OTHER_FILES, data_of
 
 # In a file that says so, arrays may lie in a file of their own.
 _OUT_OF_MEMORY = re.compile(
-    r"h5py|hdf5|memmap|mmap_mode|lmdb|zarr|netCDF|VideoCapture|read_(hdf|parquet)", re.I
+    r"h5py|hdf5|memmap|mmap_mode|lmdb|zarr|netCDF|VideoCapture|read_(hdf|parquet)|nibabel|pydicom|SimpleITK",
+    re.I,
 )
 _OF_TENSORFLOW = frozenset({"tensor", "variable"})
 _IN_MEMORY = frozenset({"array", "tensor", "list", "tuple", "dict", "string", "number"})
@@ -71,7 +73,10 @@ class OtherReads:
         if name == "open":
             given = argument(call, 1, "mode")
             return given is not None and "b" in (string(given) or "b")
-        return is_reader(name or self._infer.names.dotted(call.func) or last_name(call.func))
+        dotted = self._infer.names.dotted(call.func)
+        if dotted is not None and not is_listed(canonical(dotted)) and not library(canonical(dotted)):
+            return True  # in another file, or of a library that is not known: it may read anything
+        return is_reader(name or last_name(call.func))
 
     def _is_known(self, call: cst.Call) -> bool:
         """Whether a call is that of a library's function, or of a method of what is in memory."""

@@ -53,6 +53,15 @@ SILENT = {
             inp_batch, lengths = observation_batch(files)
             model.predict(inp_batch, batch_size=1)
         """,
+    "what a loop takes, of which the call takes so many at a time": """
+        for volume, truth in volumes.as_numpy_iterator():
+            model.predict(volume, batch_size=4)
+        """,
+    "of Keras that runs graphs": """
+        train = K.function([model.input], [], updates=optimizer.get_updates(weights, [], loss))
+        for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
+            model.predict(x)
+        """,
     "a helper that is given one sample here, and there many": """
         def score(x, size=None):
             return model.predict(x, verbose=0, batch_size=size)

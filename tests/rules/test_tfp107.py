@@ -1028,6 +1028,7 @@ REFUSED = {
     "`float()` runs on the host": "return float(model(x))",
     "`np.random.rand` runs on the host": "return model(x) if np.random.rand() > 0.1 else 0",
     "`.append()` writes to a container outside the step": "seen.append(model(x))",
+    "`*x` unpacks what may be an array, which compiled code gets as a tensor": "return tf.reshape(model(x), (-1, *x))",
 }
 
 

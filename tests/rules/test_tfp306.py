@@ -26,6 +26,12 @@ def train_step(x):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "of Keras that runs graphs": """
+        train = K.function([model.input], [], updates=[optimizer.get_updates(weights, loss)])
+        for step, x in enumerate(dataset):
+            train([x])
+            target.set_weights(model.get_weights())
+        """,
     "behind all passes over what was played, now and then": """
         class Agent:
             def update(self):

@@ -167,6 +167,8 @@ class Batches:
             return True
         cuts = [node for node in self._parts(given) if isinstance(node, cst.Subscript)]
         cuts = [node for node in cuts if isinstance(node.slice[0].slice, cst.Slice)]
+        if not cuts and self._infer.integers.only(size) is not None and self._is_element(given):
+            return True  # so many at a time: nothing says how many there are in all
         names = {name.value for name in names_read(size)}
         # The slice's bounds say its size: `x[i * batch_size : (i + 1) * batch_size]`, or names made from that.
         return bool(cuts) and not any(
@@ -175,6 +177,11 @@ class Batches:
             for name in names_read(cut.slice[0])
             for source in self._sources(name)
         )
+
+    def _is_element(self, given: cst.BaseExpression) -> bool:
+        """Whether `given` is what a loop takes, as it comes."""
+        found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
+        return found is not None and bool(found[1]) and all(binding.kind == "for" for binding in found[1])
 
     def _may_be_whole(self, given: cst.BaseExpression) -> bool:
         """Whether `given` is a parameter for which one caller gives a batch, and another nobody knows how much."""

@@ -31,7 +31,7 @@ def canonical(dotted: str) -> str:
     """One spelling for each name of TensorFlow and Keras.
 
     `tensorflow.compat.v1.data.Dataset` becomes `tf.data.Dataset`; `tensorflow.keras.Model`, `tf_keras.Model`
-    and `tensorflow.python.keras.Model` become `keras.Model`. Other names stay as they are.
+    and `tensorflow.python.keras.Model` become `keras.Model`, as does `tf.keras.Model`. Other names stay as they are.
     """
     head, _, rest = dotted.partition(".")
     if head in ("keras", "tf_keras"):
@@ -39,7 +39,7 @@ def canonical(dotted: str) -> str:
             rest = rest.removeprefix(inner)
         rest = _MODULE_OF_DATASETS.sub("", _API_OF_VERSION.sub("", rest))
         return f"keras.{rest}" if rest else "keras"
-    if head not in ("tensorflow", "tensorflow_core"):
+    if head not in ("tensorflow", "tensorflow_core", "tf"):
         return "np" if dotted == "numpy" else f"np.{rest}" if head == "numpy" else dotted
     for inner in ("_api.", "compat."):
         rest = rest.removeprefix(inner)

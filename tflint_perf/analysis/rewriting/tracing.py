@@ -240,6 +240,11 @@ class Tracing:
         for parameter in function.parameters:
             name = parameter.name.value
             uses = self._passing.uses(function, name)
+            unpacked = next(filter(self._is_unpacked, uses), None)
+            if unpacked is not None and not self._is_sequence(unpacked, function):
+                return Obstacle(
+                    unpacked, f"`*{name}` unpacks what may be an array, which compiled code gets as a tensor"
+                )
             if self._passing.meets_tensors(uses):
                 return Obstacle(
                     parameter, f"`{name}` is a NumPy array used with tensors, perhaps of another type"
@@ -250,6 +255,16 @@ class Tracing:
                     converted, f"`{name}` may be an array of another type, which only eager code converts"
                 )
         return None
+
+    def _is_unpacked(self, use: cst.Name) -> bool:
+        """Whether a parameter is unpacked: `tf.reshape(x, (-1, *shape))`."""
+        parent = self._walk.parents.get(use)
+        return isinstance(parent, cst.StarredElement) or (isinstance(parent, cst.Arg) and parent.star == "*")
+
+    def _is_sequence(self, use: cst.Name, function: Function) -> bool:
+        """Whether a parameter is known to be one of Python's; its default tells nothing of what other files give."""
+        given = self._infer.value(use).kind in ("list", "tuple")
+        return given and not self._calls.callers_outside(function)
 
     def _hands_over_arrays(self, node: cst.BaseExpression) -> bool:
         """Whether what is unpacked is the result of a call that is not known to give tensors: a sample of a memory."""

@@ -32,6 +32,9 @@ _BUILTINS = frozenset((*dir(builtins), "__file__"))
 _PLAIN_MODULES = sys.stdlib_module_names | {"numpy", "matplotlib", "pandas", "seaborn", "dotenv", "absl"}
 _IMPORTS_TENSORFLOW = re.compile(rb"(?m)^[ \t]*(?:from|import)\b[^#\n]*\b(?:tensorflow|keras)\b")
 _AT_IMPORT = re.compile(rb"(?m)^\w[^#\n=]*=\s*((?:tf|tensorflow)\.[\w.]+)\(")
+# What is given in the head of a function is made at the import, too.
+_HEAD = re.compile(rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
+_DEFAULT = re.compile(rb"=\s*((?:tf|tensorflow)\.[\w.]+)\(")
 _TRAINS = re.compile(rb"\bapply_gradients\(|\bGradientTape\(|\btrain_on_batch\(")
 # Other libraries have methods of these names, too.
 _MAY_TRAIN = re.compile(rb"\.minimize\(|\.fit(?:_generator)?\(")
@@ -336,7 +339,7 @@ class Programs:
 
     def runs_ops(self, line: cst.CSTNode) -> bool:
         """Whether `line` imports a module of the project which makes tensors or variables as it is imported, or one that imports
-        such a one: `TOLERANCE = tf.constant(0.01)`."""
+        such a one: `TOLERANCE = tf.constant(0.01)`, `def train(optimizer=tf.keras.optimizers.Adam())`."""
         names = (
             name
             for node in descendants(line)
@@ -344,9 +347,9 @@ class Programs:
             for name in imported_names(node)
         )
         return any(
-            fact(canonical(called.decode()), "gives") in ("tensor", "variable")
+            fact(name, "gives") in ("tensor", "variable", "optimizer")
             for text in self._infer.outside.module_texts(*names)
-            for called in _AT_IMPORT.findall(text)
+            for name in _made_at_import(text)
         )
 
     def _is_import(self, line: cst.CSTNode) -> bool:
@@ -385,3 +388,13 @@ class Programs:
 def imports_tensorflow(module: str) -> bool:
     """Whether a module is TensorFlow's or Keras's own."""
     return canonical(module).split(".")[0] in ("tf", "keras")
+
+
+def _made_at_import(text: bytes) -> Iterator[str]:
+    """The qualified names of what a module calls of TensorFlow when it is imported, as far as its lines show."""
+    called = [
+        *_AT_IMPORT.findall(text),
+        *(name for head in _HEAD.findall(text) for name in _DEFAULT.findall(head)),
+    ]
+    for name in called:
+        yield canonical(name.decode())
