@@ -13,8 +13,7 @@ MEASURED ?= .venv-measured
 CODE_SERVER ?= .venv-code-server
 BENCH ?=
 HUNT ?= --count 1000
-# One more than there are cores: some tests wait for a browser, a clock or another process.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else "auto")')
+WORKERS ?= auto
 BIN := $(VENV)/bin
 
 # The stamp carries the version, so that another PYTHON makes the environment anew.
