@@ -58,7 +58,7 @@ SILENT = {
             model.predict(volume, batch_size=4)
         """,
     "of Keras that runs graphs": """
-        train = K.function([model.input], [], updates=optimizer.get_updates(weights, [], loss))
+        train = tf.keras.backend.function([model.input], [], updates=optimizer.get_updates(weights, [], loss))
         for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
             model.predict(x)
         """,

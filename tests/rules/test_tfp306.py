@@ -27,7 +27,7 @@ _ROWS = _HEAD.count("\n")
 
 SILENT = {
     "of Keras that runs graphs": """
-        train = K.function([model.input], [], updates=[optimizer.get_updates(weights, loss)])
+        train = tf.keras.backend.function([model.input], [], updates=[optimizer.get_updates(weights, loss)])
         for step, x in enumerate(dataset):
             train([x])
             target.set_weights(model.get_weights())

@@ -138,6 +138,7 @@ Files and other libraries
 Compiled code
 
 - `gives-numbers`: a method that runs compiled code and waits for what it gives on the host.
+- `runs-updates`: runs a graph, and the `updates` that it is given, as an optimizer of old gave them.
 - `compiled`: a method that Keras compiles. `steps`: so, which a training loop by hand calls as well. `takes-data`: so, which is given the data of a batch and nothing else.
 - `compiles`: makes a `tf.function`. `traces`: traces the function that it is given. `asks-mode`: asks whether it runs so.
 - `converts-code`: gives a function that does the same in a graph. `binds`: with some arguments already given.

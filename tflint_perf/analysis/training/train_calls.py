@@ -261,12 +261,24 @@ class TrainCalls:
         return any(map(self.runs_session, calls)) and any(map(self.makes_train_op, calls))
 
     def is_graph_code(self) -> bool:
-        """Whether the file is written for the graphs and sessions of TensorFlow 1: also those that Keras ran then,
-        `K.function(inputs, outputs, updates=optimizer.get_updates(…))`."""
-        return bool(self._has_no_eager_mode or self._walk.calls.get("get_updates")) or any(
-            self._infer.names.qualified(call.func) == name and not self._only_sets_options(call)
-            for name in sorted(named("session-code"))
-            for call in self._walk.calls.get(name.rsplit(".", 1)[1], ())
+        """Whether the file is written for the graphs and sessions of TensorFlow 1."""
+        return (
+            self._has_no_eager_mode
+            or self._runs_updates()
+            or any(
+                self._infer.names.qualified(call.func) == name and not self._only_sets_options(call)
+                for name in sorted(named("session-code"))
+                for call in self._walk.calls.get(name.rsplit(".", 1)[1], ())
+            )
+        )
+
+    def _runs_updates(self) -> bool:
+        """Whether a function of Keras runs a graph that updates what is trained: `K.function([x], [loss], updates=updates)`."""
+        return any(
+            has(self._infer.names.qualified(call.func), "runs-updates")
+            and argument(call, 2, "updates") is not None
+            for name in last_names("runs-updates")
+            for call in self._walk.calls.get(name, ())
         )
 
     @cached_property
