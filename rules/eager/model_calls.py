@@ -19,7 +19,6 @@ from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
     descendants,
-    has_stars,
     last_name,
     mentions,
     names_read,
@@ -64,7 +63,7 @@ class CalledModels:
         if (
             not isinstance(called, cst.Name | cst.Attribute | cst.Subscript)
             or not call.args
-            or has_stars(call)
+            or any(map(_is_unpacked_otherwise, call.args))
         ):
             return False
         value = self._infer.value(called)
@@ -113,6 +112,11 @@ class CalledModels:
                     for part in descendants(call.args[0].value)
                 )
         return False
+
+
+def _is_unpacked_otherwise(arg: cst.Arg) -> bool:
+    """Whether an argument is unpacked, but is no dict of inputs, `model(**inputs)`: signatures of saved models take `**{name: x}`."""
+    return arg.star == "*" or (arg.star == "**" and isinstance(arg.value, cst.Dict))
 
 
 # Models whose own `call` is a `tf.function`: calling them in eager code runs a graph.

@@ -512,6 +512,14 @@ SILENT = {
 }
 
 FLAGGED = {
+    "inputs by their names": (
+        """
+        for text in texts:
+            inputs = tokenizer(text, return_tensors="tf")
+            print(model(**inputs))
+        """,
+        [4],
+    ),
     "many of them": (
         """
         for i in range(min(5000, len(cases))):
