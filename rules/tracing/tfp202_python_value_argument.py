@@ -14,6 +14,8 @@ from tflint_perf.analysis.python.syntax import is_constant, keyword_argument
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
+from .new_values import NewValues
+
 
 class PythonValueArgument(Rule):
     """A Python number or string that changes from step to step, passed to a compiled function.
@@ -26,9 +28,10 @@ class PythonValueArgument(Rule):
     ## Why is this bad?
 
     A `tf.function` is traced again for each new Python value. A trace takes as long as hundreds of steps,
-    every trace is kept, and finding the right one takes longer the more there are. A value that changes once an epoch
-    costs a trace an epoch; what was measured is one on each step. A tensor, or a
-    NumPy value, is data: one trace serves all its values.
+    every trace is kept, and finding the right one takes longer the more there are. What was measured is a value that is new
+    on each step: a counter that goes on, a draw, a loss, or arithmetic with them. One that changes once an epoch costs a trace an
+    epoch, one that is rounded, divided without a rest or kept within bounds a trace for each number that comes out, and a counter
+    that starts again with each epoch costs none after the first. A tensor, or a NumPy value, is data: one trace serves all its values.
 
     ## Example
 
@@ -48,7 +51,8 @@ class PythonValueArgument(Rule):
 
     ## What is left alone
 
-    Constants, switches (`training=True`, `step > 100`), NumPy values, arguments of a function with an
+    Constants, switches (`training=True`, `step > 100`), one of a few values that the code writes out (`1.0 if step < 100 else 0.1`),
+    NumPy values, arguments of a function with an
     `input_signature`, which turns them into tensors, and calls that do not run per step. The fix is refused where
     the function needs the Python value (as a shape, for `range`, in a string), or where the type that it
     computes with is not known.
@@ -63,7 +67,7 @@ class PythonValueArgument(Rule):
     name = "python-value-argument"
     triggers = (".function", "@function", "function(", "function as", "defun")
     fixes = "unsafe"
-    claim = Claim("traces", least=1.5, kind="growth", steps=60, at="as each brings a new number")
+    claim = Claim("traces", least=1.5, kind="growth", steps=60, at="as each brings a new value")
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.compiled_calls:
@@ -74,14 +78,17 @@ class PythonValueArgument(Rule):
                 continue
             for arg in call.args:
                 change = None if arg.star else _change(model, arg.value)
-                if change is not None:
-                    yield Report(
-                        arg.value,
-                        f"`{model.module.code_for_node(arg.value)}` is a Python value that changes from {change} to {change}, "
-                        "and each new value retraces the function; pass a tensor",
-                        partial(_pass_tensor, call=call, arg=arg, function=function),
-                        as_measured=change == "step",  # the experiment has a trace for each step
-                    )
+                if change is None or model.own(NewValues).are_few(arg.value):
+                    continue
+                is_new = change == "step" and model.own(NewValues).come_each_step(arg.value)
+                often = f" that changes from {change} to {change}" if is_new or change == "epoch" else ""
+                yield Report(
+                    arg.value,
+                    f"`{model.module.code_for_node(arg.value)}` is a Python value{often}, "
+                    "and each new value retraces the function; pass a tensor",
+                    partial(_pass_tensor, call=call, arg=arg, function=function),
+                    as_measured=is_new,  # the experiment has a trace for each step
+                )
 
 
 def _change(model: Model, node: cst.BaseExpression) -> Change | None:

@@ -91,6 +91,18 @@ SILENT = {
         for x in dataset:
             train_step(x, longest)
         """,
+    "one of a few values that are written out": """
+        def schedule(step):
+            if step < 100:
+                return 1.0
+            return 0.1
+        for step, x in enumerate(dataset):
+            stage = "warm" if step < 100 else "main"
+            train_step(x, 1.0 if step < 100 else 0.1)
+            train_step(x, step < 5 and 1.0 or 0.5)
+            train_step(x, stage)
+            train_step(x, schedule(step))
+        """,
     "a few layers": """
         for x in dataset:
             for index in (1, 2, 3):
@@ -241,11 +253,27 @@ def test_says_why_it_does_not_fix(body: str, value: str, note: str) -> None:
 CHANGES = {
     "for step, x in enumerate(dataset):\n    train_step(x, step)": "step",
     "for epoch in range(9):\n    for x in dataset:\n        train_step(x, 0.1 * epoch)": "epoch",
-    "for epoch in range(9):\n    for step, x in enumerate(dataset):\n        train_step(x, epoch + step)": "step",
+    "for epoch in range(9):\n    for step, x in enumerate(dataset):\n        train_step(x, epoch * 100 + step)": "step",
     "for epoch in range(9):\n    rate = 0.1 * 0.9**epoch\n    for x in dataset:\n        train_step(x, rate)": "epoch",
     "def run(rate):\n    for x in dataset:\n        train_step(x, rate)\nfor epoch in range(9):\n    run(0.1 * epoch)": "epoch",
     "rate = 0.1\nfor epoch in range(9):\n    rate = rate * 0.9\n    for x in dataset:\n        train_step(x, rate)": "epoch",
     "rate = 0.1\nfor epoch in range(9):\n    for x in dataset:\n        rate = rate * 0.9\n        train_step(x, rate)": "step",
+    "for step, x in enumerate(dataset):\n    rate = 0.1 * 0.99**step\n    train_step(x, rate)": "step",
+    "import math\ndef rate(step):\n    return 0.1 * math.exp(-step)\nfor step, x in enumerate(dataset):\n    train_step(x, rate(step))": "step",
+    "step = 0\nfor epoch in range(9):\n    for x in dataset:\n        train_step(x, step)\n        step += 1": "step",
+    "before = 0.0\nfor x in dataset:\n    train_step(x, before)\n    before = float(train_step(x, 1))": "step",
+    "for x in dataset:\n    train_step(x, random.random())": "step",
+    "for step, x in enumerate(dataset):\n    train_step(x, f'step {step}')": "step",
+    """\
+class Trainer:
+    def __init__(self):
+        self.step = 0
+    def run(self):
+        for x in dataset:
+            self.step += 1
+            train_step(x, self.step)
+Trainer().run()
+""": "step",
 }
 
 
@@ -256,6 +284,44 @@ def test_says_how_often_the_value_changes_and_tells_the_cost_of_one_on_each_step
     (finding,) = findings("TFP202", _HEAD + source)
     assert f"changes from {change} to {change}," in finding.message
     assert costs_told("TFP202", _HEAD + source) == [change == "step"]
+
+
+# What is not known to be new on each step.
+OFTEN_THE_SAME = {
+    "for step, x in enumerate(dataset):\n    train_step(x, step // 500)",
+    "for step, x in enumerate(dataset):\n    train_step(x, step % 4)",
+    "for step, x in enumerate(dataset):\n    train_step(x, 0.1 * 0.5 ** (step // 1000))",
+    "for step, x in enumerate(dataset):\n    train_step(x, round(step / 5000, 1))",
+    "for step, x in enumerate(dataset):\n    train_step(x, int(step / 1000))",
+    "for step, x in enumerate(dataset):\n    train_step(x, f'part {step // 100}')",
+    "for step, x in enumerate(dataset):\n    train_step(x, min(step / 100, 1.0))",
+    "for step, x in enumerate(dataset):\n    train_step(x, float(np.clip(step / 100, 0, 1)))",
+    "for step, x in enumerate(dataset):\n    train_step(x, step / 10 if step < 100 else 10.0)",
+    "for x in dataset:\n    train_step(x, np.random.randint(0, 5))",
+    "beta = 0.0\nfor step, x in enumerate(dataset):\n    if step % 1000 == 0:\n        beta += 0.1\n    train_step(x, beta)",
+    "for epoch in range(9):\n    for step in range(100):\n        train_step(x, step)",
+    "for epoch in range(9):\n    for step, x in enumerate(dataset):\n        train_step(x, epoch + step)",
+    "for epoch in range(9):\n    step = 0\n    for x in dataset:\n        train_step(x, step)\n        step += 1",
+    "def run():\n    for step, x in enumerate(dataset):\n        train_step(x, step)\nfor epoch in range(9):\n    run()",
+    """\
+class Trainer:
+    step = 0
+    def run(self):
+        self.step = 0
+        for x in dataset:
+            self.step += 1
+            train_step(x, self.step)
+for epoch in range(9):
+    Trainer().run()
+""",
+}
+
+
+@pytest.mark.parametrize("source", sorted(OFTEN_THE_SAME))
+def test_says_nothing_of_each_step_where_the_value_may_be_one_that_was_there(source: str) -> None:
+    (finding,) = findings("TFP202", _HEAD + source)
+    assert "is a Python value, and each new value retraces the function;" in finding.message
+    assert costs_told("TFP202", _HEAD + source) == [False]
 
 
 def test_an_attribute_that_counts_epochs_changes_from_epoch_to_epoch() -> None:
