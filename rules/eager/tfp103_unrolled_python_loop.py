@@ -13,6 +13,7 @@ from tflint_perf.analysis.python.syntax import descendants, mentions
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
+from .large_bodies import LargeBodies
 from .staging import Staging
 
 # So many iterations take a second or so to trace.
@@ -37,8 +38,8 @@ class UnrolledPythonLoop(Rule):
 
     What matters is the number of iterations and how often the function is traced. Once traced, an unrolled loop runs
     as fast as a graph loop or faster, so a short loop in a program that runs for hours loses nothing: the severity is
-    `info`, unless the loop is known to run 100 times or more. What was measured is a loop over `tf.range` without a list; layers
-    and `tf.TensorArray` were not.
+    `info`, unless the loop is known to run 100 times or more. What was measured is a loop over `tf.range` without a list, whose
+    body is a few ops: layers, models, tapes, other functions that are compiled and `tf.TensorArray` were not.
 
     ## Example
 
@@ -99,7 +100,8 @@ class UnrolledPythonLoop(Rule):
                     loop.node,
                     f"a Python loop in compiled code is traced once for each iteration; {remedy}",
                     partial(_stage, loop=loop),
-                    as_measured=remedy == _BY_RANGE,  # the fast form of the experiment
+                    # The fast form of the experiment, whose body is a few ops.
+                    as_measured=remedy == _BY_RANGE and not model.own(LargeBodies).has(loop),
                     minor=not _is_long(model, loop),
                 )
 

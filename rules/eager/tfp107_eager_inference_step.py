@@ -14,12 +14,14 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .compiled_forward import compile_forward
 from .compiling import compile_function
 from .forward_passes import ForwardPass, ForwardPasses
+from .shapes import Shapes
 
 # A plain `tf.function` would trace each length.
 _FOR_LENGTHS = (
     "its input gets longer with each call, so pad it to one length and compile the forward pass with `@tf.function`, "
     "or let that take any length (`reduce_retracing=True`)"
 )
+_FOR_PADDED = "its batches differ in shape, so compile the forward pass with `@tf.function(reduce_retracing=True)`"
 
 
 class EagerInferenceStep(Rule):
@@ -88,18 +90,27 @@ class EagerInferenceStep(Rule):
         passes = model.own(ForwardPasses)
         for found in passes.all():
             call = found.calls[0]
-            grows = passes.grows(found)
-            remedy = _FOR_LENGTHS if grows else "compile the forward pass with `@tf.function`"
+            grows, padded = passes.grows(found), _gets_padded(model, found)
+            remedy = _FOR_PADDED if padded else "compile the forward pass with `@tf.function`"
+            remedy = _FOR_LENGTHS if grows else remedy
             yield Report(
                 call,
                 f"`{model.module.code_for_node(call.func)}` runs in eager mode, op by op, on each step; {remedy}",
                 partial(_compile, found=found),
                 bold=partial(_compile_apart, found=found),
-                as_measured=not grows,  # the inputs of the experiment have one shape
+                as_measured=not grows and not padded,  # the inputs of the experiment have one shape
                 minor=model.programs.applies_only()
                 or model.single_passes.hold(call)
                 or _is_now_and_then(model, call),
             )
+
+
+def _gets_padded(model: Model, found: ForwardPass) -> bool:
+    """Whether the loop that runs a forward pass, here or where its function is called, runs over batches of varying shape."""
+    shapes = model.own(Shapes)
+    if found.loop is not None:
+        return shapes.vary_in(found.loop)
+    return found.function is not None and shapes.vary_for(found.function)
 
 
 def _is_now_and_then(model: Model, call: cst.Call) -> bool:

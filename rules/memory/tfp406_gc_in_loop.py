@@ -8,11 +8,13 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import argument, integer
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Repair, Report, Rule
 
 # So rarely, a full collection is lost in the noise.
 _RARE = 1_000
+_YOUNG = (0, 1)
 
 
 class GcInLoop(Rule):
@@ -45,7 +47,8 @@ class GcInLoop(Rule):
 
     ## What is left alone
 
-    A collection once an epoch, under a debug flag, or under `step % n` with `n` of 1,000 or more. The fix is unsafe:
+    A collection once an epoch, under a debug flag, or under `step % n` with `n` of 1,000 or more; a collection of the
+    young generations (`gc.collect(0)`, `gc.collect(1)`), which walks few objects. The fix is unsafe:
     whoever collects may have had a reason to, such as running out of memory.
 
     ## Sources
@@ -62,7 +65,7 @@ class GcInLoop(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.calls_that("collects-garbage"):
-            if not model.is_per_step(call) or model.is_compiled(call):
+            if _is_of_young(call) or not model.is_per_step(call) or model.is_compiled(call):
                 continue
             guard = model.guard_of(call)
             if guard is None or (guard.every is not None and guard.every < _RARE):
@@ -75,6 +78,11 @@ class GcInLoop(Rule):
                     partial(_remove, call=call),
                     as_measured=guard is None,  # the experiment collects on each step
                 )
+
+
+def _is_of_young(call: cst.Call) -> bool:
+    """Whether `call` collects young objects only, which are few."""
+    return integer(argument(call, 0, "generation")) in _YOUNG
 
 
 def _remove(edit: Editor, call: cst.Call) -> Repair | None:

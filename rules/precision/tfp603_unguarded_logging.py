@@ -55,7 +55,7 @@ class UnguardedLogging(Rule):
 
     ## What is left alone
 
-    Scalars, what is under `if step % n` or any other condition, once an epoch, pictures of several items that each have
+    Scalars, a checkpoint manager with a `checkpoint_interval`, what is under `if step % n` or any other condition, once an epoch, pictures of several items that each have
     a name of their own, programs that apply a model which was trained before, and TensorFlow 1 graph code. The fix needs a step counter in scope: that of the loop, or one
     that it counts up.
 

@@ -14,7 +14,7 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import Once
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import leads_to
-from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import (
     argument,
     calls_below,
@@ -110,7 +110,23 @@ class Writes:
         if value.kind == "model":
             return not self._calls.targets(call)
         # A manager may be told to save only every so many steps.
-        return has(value.name, "checkpoints") and keyword_argument(call, "check_interval") is None
+        if not has(value.name, "checkpoints") or keyword_argument(call, "check_interval") is not None:
+            return False
+        return not any(
+            keyword_argument(made, "checkpoint_interval") is not None for made in self._made(receiver)
+        )
+
+    def _made(self, receiver: cst.BaseExpression) -> Iterator[cst.Call]:
+        """The calls that make what `receiver` is."""
+        bindings: list[Binding] = []
+        if isinstance(receiver, cst.Name):
+            found = self._infer.bindings_reaching(receiver)
+            bindings = found[1] if found is not None else []
+        elif isinstance(receiver, cst.Attribute):
+            bindings = self._infer.classes.bindings_of(receiver)
+        for binding in bindings:
+            if isinstance(binding.value, cst.Call):
+                yield binding.value
 
     def runs_each_step(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs on each step: per step, with no guard or other condition in front of it."""

@@ -690,3 +690,32 @@ def test_a_list_asks_for_an_array_of_the_graph() -> None:
 )
 def test_tells_the_cost_only_where_a_loop_over_tf_range_will_do(source: str, told: bool) -> None:
     assert costs_told(CODE, module(source)) == [told]
+
+
+BODIES = {
+    "a model": "x = model(x)",
+    "a layer, in a function": "x = block(x)",
+    "a compiled function": "x = step(x)",
+    "a tape": "with tf.GradientTape() as tape:\n            y = tf.reduce_sum(x)\n        x += tape.gradient(y, x)",
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_tells_no_cost_of_a_body_that_is_more_than_a_few_ops(body: str) -> None:
+    source = f"""\
+model = tf.keras.Sequential([tf.keras.layers.Dense(8)])
+layer = tf.keras.layers.Dense(8)
+def block(x):
+    return layer(x)
+@tf.function
+def step(x):
+    return x @ w
+@tf.function
+def run(x):
+    for _ in range(100):
+        {body}
+    return x
+for x in batches:
+    run(x)
+"""
+    assert costs_told(CODE, PREAMBLE + source) == [False]

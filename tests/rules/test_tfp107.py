@@ -1151,3 +1151,10 @@ def test_tells_the_cost_only_of_inputs_of_one_shape(then: str, told: bool) -> No
             write(x)
         """
     assert costs_told("TFP107", PREAMBLE + dedent(source).lstrip()) == [told]
+
+
+def test_names_reduced_retracing_without_a_cost_where_batches_are_padded() -> None:
+    source = PREAMBLE + "for x in dataset.unbatch().padded_batch(32).repeat(3):\n    print(model(x))\n"
+    (found,) = findings("TFP107", source)
+    assert "compile the forward pass with `@tf.function(reduce_retracing=True)`" in found.message
+    assert costs_told("TFP107", source) == [False]

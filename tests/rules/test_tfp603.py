@@ -169,6 +169,22 @@ SILENT = {
             train_step(x)
             manager.save(check_interval=True)
         """,
+    "a manager that saves every hundred steps": """
+        seldom = tf.train.CheckpointManager(
+            checkpoint, "checkpoints", max_to_keep=3, checkpoint_interval=100, step_counter=optimizer.iterations
+        )
+        for x in dataset:
+            train_step(x)
+            seldom.save()
+        class Trainer:
+            def __init__(self):
+                self.manager = tf.train.CheckpointManager(checkpoint, "c", 3, checkpoint_interval=100)
+            def run(self):
+                for x in dataset:
+                    train_step(x)
+                    self.manager.save()
+        Trainer().run()
+        """,
     "TensorFlow 1": """
         import tensorflow.compat.v1 as tf1
         for x in dataset:
