@@ -39,7 +39,7 @@ class VaryingShapeArgument(Rule):
     trace is kept, and finding the right one takes longer the more there are. With
     `reduce_retracing=True`, the second trace leaves open what differs, and serves all shapes. That is so for tensors: a Python
     list of each length is a structure of its own. Inputs of random lengths were measured, some of which come again; what
-    grows with each call brings a new shape each time.
+    grows with each call brings a new shape each time. XLA (`jit_compile=True`) compiles each shape for itself, whatever was traced.
 
     ## Example
 
@@ -95,16 +95,27 @@ class VaryingShapeArgument(Rule):
             for arg in call.args:
                 how = None if arg.star else model.own(Varying).variation(arg.value)
                 if how is not None and (model.is_per_step(call) or how in ("grown", "episode", "list")):
+                    by_xla = any(map(_is_by_xla, makers))
+                    remedy = "set `reduce_retracing=True`"
+                    if how == "list":
+                        remedy = f"pass a tensor, and {remedy}"
                     yield Report(
                         arg.value,
                         f"`{model.module.code_for_node(arg.value)}` {_HOW[how]}, and each new shape retraces the function; "
-                        + ("pass a tensor, and set " if how == "list" else "set ")
-                        + "`reduce_retracing=True`",
+                        + (
+                            "XLA compiles each shape for itself, so pad to a few lengths"
+                            if by_xla
+                            else remedy
+                        ),
                         partial(_reduce_retracing, makers=makers, function=function, how=how),
-                        as_measured=how
-                        in ("padded", "episode"),  # lengths that come at random, as in the experiment
+                        # The experiment has lengths that come at random, and no XLA.
+                        as_measured=how in ("padded", "episode") and not by_xla,
                     )
                     break
+
+
+def _is_by_xla(maker: cst.BaseExpression) -> bool:
+    return isinstance(maker, cst.Call) and is_name(keyword_argument(maker, "jit_compile"), "True")
 
 
 def _reduce_retracing(
@@ -115,7 +126,7 @@ def _reduce_retracing(
     if function is None or len(makers) != 1:
         return Refusal("the function is created in several places")
     (maker,) = makers
-    if isinstance(maker, cst.Call) and is_name(keyword_argument(maker, "jit_compile"), "True"):
+    if _is_by_xla(maker):
         return Refusal("XLA compiles each shape for itself", maker)
     asks = edit.model.own(Retracing).shape_read(function)
     if asks is not None:

@@ -286,3 +286,11 @@ def test_tells_the_cost_only_of_lengths_that_come_at_random(name: str, told: lis
 def test_a_list_as_a_tensor_would_retrace_as_well() -> None:
     (finding,) = findings(CODE, module(FLAGGED["a list"]))
     assert finding.message.endswith("; pass a tensor, and set `reduce_retracing=True`")
+
+
+def test_says_to_pad_where_xla_compiles_each_shape() -> None:
+    preamble = PREAMBLE.replace("@tf.function", "@tf.function(jit_compile=True)")
+    source = preamble + dedent(FLAGGED["padded batches"]).lstrip()
+    found = findings(CODE, source)
+    assert all("so pad to a few lengths" in finding.message for finding in found)
+    assert costs_told(CODE, source) == [False] * 3
