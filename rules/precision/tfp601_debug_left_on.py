@@ -16,6 +16,10 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 # Each switch: what it does, and the calls by which a file takes it back.
 # The experiment's.
 _MEASURED = "tf.debugging.enable_check_numerics"
+_PLACEMENTS = "set_log_device_placement"
+_TRACE = "tf.summary.trace_on"
+# What was measured to cost next to nothing in a compiled step.
+_NIL_IN_GRAPHS = (_PLACEMENTS, _TRACE)
 _SWITCHES = {
     _MEASURED: (
         "checks the result of every op for NaN and infinity",
@@ -25,7 +29,7 @@ _SWITCHES = {
         "writes what every op does to disk",
         ("disable_dump_debug_info",),
     ),
-    "tf.summary.trace_on": (
+    _TRACE: (
         "records what every op does, for a trace that is never exported",
         ("trace_export", "trace_off"),
     ),
@@ -91,21 +95,42 @@ class DebugLeftOn(Rule):
         for name, (does, takes_back) in _SWITCHES.items():
             for call in model.calls_to(name):
                 if model.left_on.always_runs(call) and not model.calls_named(*takes_back):
-                    measured = name == _MEASURED
-                    yield _report(call, f"`{callee_name(call)}` {does}; remove it", as_measured=measured)
+                    yield _report(model, call, f"`{callee_name(call)}` {does}", name)
         placements = model.calls_that("logs-placement")
         if all(model.left_on.is_on(call, 0, "enabled") for call in placements):
             for call in placements:
-                message = "`set_log_device_placement(True)` logs a line for every op; remove it"
-                yield _report(call, message, as_measured=False)
+                yield _report(
+                    model, call, "`set_log_device_placement(True)` logs a line for every op", _PLACEMENTS
+                )
         for call in model.calls_that("checks-numerics"):
             if model.training_steps.hold(call) and not any(conditions(model.walk, call)):
                 message = "`check_numerics` looks for NaN and infinity on each training step; remove it"
                 yield Report(call, message, partial(_unwrap, call=call), as_measured=False)
 
 
-def _report(call: cst.Call, message: str, *, as_measured: bool) -> Report:
-    return Report(call, message, partial(_remove, call=call), as_measured=as_measured)
+def _report(model: Model, call: cst.Call, does: str, switch: str) -> Report:
+    nil = switch in _NIL_IN_GRAPHS and not _profiles(call) and _is_all_compiled(model)
+    though = ", though it costs next to nothing in a compiled step" if nil else ""
+    return Report(
+        call,
+        f"{does}; remove it{though}",
+        partial(_remove, call=call),
+        as_measured=switch == _MEASURED,
+        minor=nil,
+    )
+
+
+def _profiles(call: cst.Call) -> bool:
+    profiler = argument(call, 1, "profiler")
+    return profiler is not None and not is_name(profiler, "False")
+
+
+def _is_all_compiled(model: Model) -> bool:
+    """Whether each gradient step of this file is compiled as a whole."""
+    steps = model.steps.all()
+    return bool(steps) and all(
+        model.is_compiled(part) for step in steps for part in (step.tape, *step.applied)
+    )
 
 
 def _remove(edit: Editor, call: cst.Call) -> Repair | Refusal:

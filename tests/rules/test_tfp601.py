@@ -273,3 +273,30 @@ def test_only_what_was_measured_has_a_cost(switch: str, shown: bool, monkeypatch
     )
     (finding,) = findings(CODE, f"import tensorflow as tf\n{switch}\n{PREAMBLE}")
     assert finding.message.endswith(f"({CODE} measured)") is shown
+
+
+@pytest.mark.parametrize(
+    ("switch", "nil"),
+    [
+        ("tf.debugging.set_log_device_placement(True)", True),
+        ("tf.summary.trace_on(graph=True)", True),
+        ("tf.summary.trace_on(graph=True, profiler=True)", False),
+        ("tf.debugging.enable_check_numerics()", False),
+    ],
+)
+@pytest.mark.parametrize("decorator", ["@tf.function\n", ""])
+def test_says_what_costs_next_to_nothing_in_a_compiled_step(switch: str, nil: bool, decorator: str) -> None:
+    source = f"""\
+import tensorflow as tf
+{switch}
+{decorator}def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = loss_fn(y, model(x))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+for x, y in dataset:
+    train_step(x, y)
+"""
+    (finding,) = findings(CODE, source)
+    is_nil = nil and bool(decorator)
+    assert ("though it costs next to nothing in a compiled step" in finding.message) is is_nil
+    assert finding.minor is is_nil
