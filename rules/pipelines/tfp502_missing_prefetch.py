@@ -34,7 +34,7 @@ class MissingPrefetch(Rule):
     Without `prefetch`, the next batch is made after the step, not while the step runs, so that a step takes as long
     as both. Current TensorFlow adds a `prefetch` itself where the last stage works in the calling thread
     (`inject_prefetch`, on by default), and a parallel `map` works ahead anyway: there, the call changes nothing. It
-    matters in older versions, and where these optimizations are switched off.
+    matters in older versions, and where these optimizations are switched off, which was not measured.
 
     ## Example
 
@@ -88,11 +88,17 @@ class MissingPrefetch(Rule):
                 seen.add(end)
                 if model.decided.never_runs(end):
                     continue
+                is_off = model.parallelism.never_prefetches(last_work(ways[-1]).call)
+                by_itself = (
+                    "and this one's options keep TensorFlow from adding it"
+                    if is_off
+                    else "which TensorFlow adds by itself unless that is off"
+                )
                 yield Report(
                     _at_fault(model, ways[-1]),
-                    "the pipeline ends without a `prefetch`, which TensorFlow adds by itself unless that is off; add "
-                    "`.prefetch(tf.data.AUTOTUNE)` at the end",
+                    f"the pipeline ends without a `prefetch`, {by_itself}; add `.prefetch(tf.data.AUTOTUNE)` at the end",
                     partial(_prefetch, consumption=consumption, end=end if len(ways) == 1 else None),
+                    as_measured=not is_off,  # the experiment leaves TensorFlow its way
                 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 CODE = "TFP502"
 PREAMBLE = """\
@@ -401,3 +401,14 @@ def test_an_iterator_of_which_nobody_knows_how_it_was_built_is_not_fixed() -> No
         "for x in it:\n    model.train_on_batch(x)\n"
     )
     assert notes(CODE, source) == ["no fix: it is already an iterator (line 5)"]
+
+
+@pytest.mark.parametrize("switch", ["inject_prefetch", "apply_default_optimizations"])
+def test_says_that_tensorflow_adds_none_where_the_options_say_so(switch: str) -> None:
+    source = HEAD + (
+        f"options = tf.data.Options()\noptions.experimental_optimization.{switch} = False\n"
+        "model.fit(tf.data.Dataset.range(9).batch(3).with_options(options))\n"
+    )
+    (finding,) = findings(CODE, source)
+    assert "and this one's options keep TensorFlow from adding it" in finding.message
+    assert costs_told(CODE, source) == [False]

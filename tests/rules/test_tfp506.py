@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 CODE = "TFP506"
 PREAMBLE = dedent("""\
@@ -677,3 +677,18 @@ def test_what_a_cache_keeps_of_the_first_epoch_is_no_safe_matter(stage: str, saf
     (finding,) = findings(CODE, module(source))
     assert finding.fix is not None
     assert finding.fix.safe is safe
+
+
+@pytest.mark.parametrize(("stage", "emptied"), [("", False), (".cache()", True), (".cache('file')", False)])
+def test_tells_no_cost_where_a_cache_is_emptied(stage: str, emptied: bool) -> None:
+    source = module(
+        f"""
+        pixels = tf.ones((8, 2))
+        for epoch in range(100):
+            for x in Dataset.from_tensor_slices(pixels){stage}.batch(32):
+                step(x)
+        """
+    )
+    (finding,) = findings(CODE, source)
+    assert (", with an empty cache each time;" in finding.message) is emptied
+    assert costs_told(CODE, source) == [not emptied]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
@@ -25,6 +25,11 @@ _SWITCHES = {
     "apply_default_optimizations": "experimental_optimization.apply_default_optimizations",
     "autotune": "experimental_optimization.autotune",
     "enabled": "autotune.enabled",
+}
+# Options whose `False` keeps it from prefetching by itself.
+_PREFETCHING = {
+    "inject_prefetch": "experimental_optimization.inject_prefetch",
+    "apply_default_optimizations": "experimental_optimization.apply_default_optimizations",
 }
 # Stages of a dataset of file names that leave it one.
 _KEEPING_FILES = frozenset(
@@ -59,11 +64,18 @@ class Parallelism:
 
     def is_off(self, call: cst.Call) -> bool:
         """Whether the pipeline's options keep TensorFlow from running the stage that `call` adds in parallel."""
+        return self._is_switched_off(call, _SWITCHES)
+
+    def never_prefetches(self, call: cst.Call) -> bool:
+        """Whether the options keep TensorFlow from adding a `prefetch` to the pipeline that has the stage of `call`."""
+        return self._is_switched_off(call, _PREFETCHING)
+
+    def _is_switched_off(self, call: cst.Call, switches: Mapping[str, str]) -> bool:
         for setter in self._walk.calls.get("with_options", ()):
             options = argument(setter, 0, "options")
             ways = self._stages.before(setter)
             if options is not None and any(stage.call is call for way in ways for stage in way):
-                if any(self._switches_off(options, *switch) for switch in _SWITCHES.items()):
+                if any(self._switches_off(options, *switch) for switch in switches.items()):
                     return True
         return False
 
