@@ -21,7 +21,9 @@ _FOR_LENGTHS = (
     "its input gets longer with each call, so pad it to one length and compile the forward pass with `@tf.function`, "
     "or let that take any length (`reduce_retracing=True`)"
 )
-_FOR_PADDED = "its batches differ in shape, so compile the forward pass with `@tf.function(reduce_retracing=True)`"
+_FOR_PADDED = (
+    "its batches differ in shape, so compile the forward pass with `@tf.function(reduce_retracing=True)`"
+)
 
 
 class EagerInferenceStep(Rule):

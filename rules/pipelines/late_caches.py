@@ -24,6 +24,7 @@ from tflint_perf.analysis.values.values import Pipeline
 from tflint_perf.records import dataclass
 
 from .augmentations import Augmentations
+from .mapped_work import MappedWork
 
 Why = Literal["random", "shuffle", "repeat", "endless"]
 
@@ -34,7 +35,7 @@ _SPLITS = frozenset({"take", "skip", "shard", "flat_map", "interleave", "unbatch
 @dataclass(frozen=True, slots=True)
 class LateCache:
     """`stages` go from the one that the cache should stand in front of to the cache; `saves` says whether a `map` before it
-    does work that a cache in the right place saves."""
+    is seen to read, decode or resize, which a cache in the right place saves."""
 
     stages: Pipeline
     why: Why
@@ -44,15 +45,21 @@ class LateCache:
 class LateCaches:
     """Answers what a `cache` stands behind but should stand in front of."""
 
-    needs = ("infer", "stages", "successors", Augmentations)
+    needs = ("infer", "stages", "successors", Augmentations, MappedWork)
 
     def __init__(
-        self, infer: Inference, stages: Stages, successors: Successors, augmentations: Augmentations
+        self,
+        infer: Inference,
+        stages: Stages,
+        successors: Successors,
+        augmentations: Augmentations,
+        mapped_work: MappedWork,
     ) -> None:
         self._infer = infer
         self._stages = stages
         self._successors = successors
         self._augmentations = augmentations
+        self._mapped_work = mapped_work
         self._walk = infer.walk
 
     def of(self, cache: cst.Call) -> LateCache | None:
@@ -62,7 +69,10 @@ class LateCaches:
             for index in reversed(range(len(way) - 1)):
                 why = self._why(way, index)
                 if why is not None:
-                    return LateCache(way[index:], why, any(stage.name == "map" for stage in way))
+                    saves = any(
+                        stage.name == "map" and self._mapped_work.reads_or_decodes(stage) for stage in way
+                    )
+                    return LateCache(way[index:], why, saves)
         return None
 
     def _why(self, way: Pipeline, index: int) -> Why | None:

@@ -18,6 +18,7 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .links import autotune, has_no_autotune
 from .locked_python import LockedPython
+from .mapped_work import MappedWork
 from .python_stages import PythonStages
 
 _WHY = {
@@ -110,7 +111,10 @@ class SequentialMap(Rule):
                 f"{why}; add `num_parallel_calls=tf.data.AUTOTUNE`",
                 partial(_parallelize, call=call, given=given, nature=nature),
                 # The experiment looks words up in a table, sample by sample.
-                as_measured=nature == "stateful" and not is_off and not batched,
+                as_measured=nature == "stateful"
+                and not is_off
+                and not batched
+                and model.own(MappedWork).looks_up(given),
             )
 
 

@@ -37,7 +37,8 @@ class MisplacedCache(Rule):
 
     A cache is read once it is complete: when all its input has been through. An endless `repeat` has no end, so
     the work before it is done again in every epoch, and every element of every epoch is kept in memory as well. What was
-    measured is that work, of a `map` that decodes; where no `map` stands before the cache, only memory grows.
+    measured is that work, of a `map` that decodes; where none stands before the cache that reads, decodes or resizes, little is done
+    again, and only memory grows.
     After `repeat(n)`, the cache holds each element n times.
 
     After a random augmentation or a `shuffle`, the cache does save work, but keeps what must not be kept:
@@ -86,7 +87,7 @@ class MisplacedCache(Rule):
                     cache,
                     _MESSAGES[late.why],
                     partial(_cache_first, late),
-                    # A cache behind others is complete after a pass, and without a `map` nothing is done anew.
+                    # A cache behind others is complete after a pass, and most maps do little anew.
                     as_measured=late.why == "endless" and late.saves,
                 )
 

@@ -424,6 +424,10 @@ def test_ops_beside_python_code_that_holds_the_lock_run_in_parallel() -> None:
 MEASURED = {
     "single.map(lambda x: table.lookup(x))": True,
     "single.batch(32).map(lambda x: table.lookup(x))": False,
+    "words = tf.keras.layers.StringLookup()\nsingle.map(lambda x: words(x))": True,
+    "words = tf.keras.layers.StringLookup()\nsingle.map(words)": True,
+    "def find(x):\n    return table.lookup(x)\nsingle.map(lambda x: find(x))": True,
+    "def show(x):\n    tf.print(x)\n    return x\nsingle.map(show)": False,
     "single.map(lambda x: tf.image.random_hue(x, 0.1))": False,
     "single.map(distort)": False,
     OFF.format(switch="autotune.enabled") + "single.map(lambda x: x / 255.0).with_options(options)": False,

@@ -292,6 +292,11 @@ def test_says_why_it_does_not_move_the_cache(reason: str, source: str) -> None:
     [
         ("ds.map(load).repeat().cache()", True),
         ("ds.repeat().map(load).cache()", True),
+        ("ds.map(lambda x, y: load(x, y)).repeat().cache()", True),
+        ("ds.map(lambda x, y: (tf.image.resize(x, (9, 9)), y)).repeat().cache()", True),
+        ("ds.map(lambda x, y: (x / 255.0, y)).repeat().cache()", False),
+        ("ds.map(lambda x, y: (tf.reshape(x, (-1, 28, 28)), y)).repeat().cache()", False),
+        ("ds.map(distort).repeat().cache()", False),
         ("ds.repeat().cache()", False),
         ("ds.batch(9).repeat().cache()", False),
         ("ds.map(load).shuffle(9).batch(9).cache()", False),
