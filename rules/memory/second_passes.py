@@ -1,25 +1,21 @@
-"""What computes while a tape still keeps what it recorded: then memory holds both."""
+"""What is recorded while a tape still keeps what it recorded itself: then memory holds both."""
 
 from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.execution.given_models import GivenModels
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.tapes import Tape
-from tflint_perf.analysis.execution.trains import FITS
+from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 
-# What runs a model, or a step, when it is called.
-_RUN = frozenset({"model", "layer", "compiled"})
-
 
 class SecondPasses:
-    """Answers whether a model, or a compiled step, runs while a tape lives on that has given its gradient."""
+    """Answers whether another gradient is computed while a tape lives on that has given its own."""
 
     needs = ("infer", "calls", "loops", "given_models")
 
@@ -31,10 +27,12 @@ class SecondPasses:
         self._known: dict[cst.Call, bool] = {}
 
     def run_beside(self, tape: Tape, gradient: cst.Call) -> bool:
-        """Whether something computes between `gradient`, the only one that is asked of `tape`, and the end of the tape: further
+        """Whether another gradient is computed, step by step, between `gradient`, the only one that is asked of `tape`, and the end of the tape: further
         down in its function, or in the next iteration, before the tape is opened again."""
+        if not self._loops.is_per_step(tape.node):
+            return False
         calls = tape.function.calls if tape.function is not None else self._infer.walk.module_calls
-        return any(self._is_beside(call, tape, gradient) and self._computes(call) for call in calls)
+        return any(self._is_beside(call, tape, gradient) and self._learns(call) for call in calls)
 
     def _is_beside(self, call: cst.Call, tape: Tape, gradient: cst.Call) -> bool:
         opened, asked, at = (self._infer.place(node).order for node in (tape.node, gradient, call))
@@ -51,19 +49,17 @@ class SecondPasses:
         bindings = home.bindings.get(tape.target.value, ()) if home is not None else ()
         return [binding.at.order for binding in bindings if binding.node is not tape.target]
 
-    def _computes(self, call: cst.Call) -> bool:
-        """Whether `call` runs a model or a compiled step, itself or in a function of this file."""
-        return leads_to(call, self._known, self._runs)
+    def _learns(self, call: cst.Call) -> bool:
+        """Whether `call` opens a tape or trains a model, itself or in a function of this file."""
+        return leads_to(call, self._known, self._trains)
 
-    def _runs(self, call: cst.Call) -> bool | list[cst.Call]:
-        called = call.func
-        if self._infer.value(called).kind in _RUN or self._given_models.has(called):
+    def _trains(self, call: cst.Call) -> bool | list[cst.Call]:
+        if self._infer.value(call).kind == "tape":
             return True
-        if isinstance(called, cst.Attribute) and called.attr.value in (
-            *FITS,
-            *methods("Model", "gives-numbers"),
-        ):
-            receiver = called.value
-            if self._infer.value(receiver).kind == "model" or self._given_models.is_method_of_keras(called):
+        if isinstance(call.func, cst.Attribute) and trains_by(self._infer, call) in ("batch", "fit"):
+            receiver = call.func.value
+            if self._infer.value(receiver).kind == "model" or self._given_models.is_method_of_keras(
+                call.func
+            ):
                 return True
         return [below for target in self._calls.targets(call) for below in target.calls]

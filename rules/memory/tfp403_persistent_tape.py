@@ -38,7 +38,8 @@ class PersistentTape(Rule):
     In eager mode, a tape that is not persistent releases what the forward pass recorded while it computes
     the gradient. A persistent one keeps all of it until the tape itself is gone: in a loop, until the next step opens
     another. What runs meanwhile, a second pass or the validation after an epoch, has that much less memory. What was
-    measured is such a second pass; where nothing runs before the tape is gone, memory has the same peak without `persistent`.
+    measured is a second gradient step in the same loop. A validation keeps little beside it, and where nothing runs before the tape
+    is gone, memory has the same peak without `persistent`.
 
     A tape that is asked for no gradient keeps what it recorded either way: nothing needs it.
 
@@ -80,7 +81,7 @@ class PersistentTape(Rule):
         "peak device memory",
         least=1.2,
         needs_gpu=True,
-        at="as another step, of 4,096 samples, runs before the tape is gone",
+        at="as a second gradient step, of 4,096 samples, runs before the tape is gone",
     )
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -95,7 +96,7 @@ class PersistentTape(Rule):
                 tape.made,
                 f"`{tape.target.value}` {_ONCE if asked else _NEVER}",
                 partial(_drop, tape=tape, asked=asked, persistent=persistent),
-                # The experiment has a second pass beside what the tape keeps.
+                # The experiment has a second gradient step beside what the tape keeps.
                 as_measured=any(model.own(SecondPasses).run_beside(tape, gradient) for gradient in asked),
             )
 

@@ -22,6 +22,8 @@ class GradientListAccumulation(Rule):
 
     Each sum is an op of its own, launched from Python, and a new tensor for each variable of the model; the gradients
     have to leave the compiled step for it. A list that starts again on each batch gives the last batch's gradients.
+    What was measured is a compiled step, which adds up in variables instead. In eager mode, `assign_add` is as many ops as the sums:
+    there, the step has to be compiled first.
 
     ## Example
 
@@ -66,10 +68,17 @@ class GradientListAccumulation(Rule):
                 continue
             name = model.module.code_for_node(found.total)
             problem = "adds up gradients in a Python list, op by op, on each step"
+            compiled = [model.is_compiled(tape.node) for tape in model.tapes.all()]
+            remedy = (
+                "use variables and `assign_add`, or the optimizer's `gradient_accumulation_steps`"
+                if any(compiled)
+                else "compile the step, and add up in variables there"
+            )
             if found.starts_again:
                 problem = "starts again from zero on each batch, so no gradients are added up"
             yield Report(
                 found.node,
-                f"`{name}` {problem}; use variables and `assign_add`, or the optimizer's `gradient_accumulation_steps`",
-                as_measured=not found.starts_again,  # which is no matter of time
+                f"`{name}` {problem}; {remedy}",
+                # One that starts again is no matter of time, and the experiment's step is compiled.
+                as_measured=not found.starts_again and all(compiled),
             )

@@ -761,3 +761,16 @@ def test_says_why_it_does_not_fix(body: str, rest: str, note: str) -> None:
 @pytest.mark.parametrize(("added", "told"), [("train_step(x, y)", True), ("model(x)", False)])
 def test_tells_the_cost_only_of_tensors_of_one_number(added: str, told: bool) -> None:
     assert costs_told("TFP401", _loop(f"losses.append({added})")) == [told]
+
+
+def test_a_loss_of_each_sample_is_no_number() -> None:
+    source = """
+        each = tf.keras.losses.MeanSquaredError(reduction="none")
+        losses = []
+        for x, y in dataset:
+            losses.append(each(y, model(x)))
+        print(losses)
+        """
+    (finding,) = findings("TFP401", _HEAD + dedent(source))
+    assert finding.message.endswith("; keep NumPy values")
+    assert costs_told("TFP401", _HEAD + dedent(source)) == [False]

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, flagged
+from tests.rules.support import costs_told, findings, flagged
 
 CODE = "TFP409"
 PREAMBLE = dedent("""\
@@ -267,3 +267,22 @@ def test_says_where_the_sum_starts_again() -> None:
     (lost,) = findings(CODE, module(FLAGGED["a list that starts again on each batch"]))
     assert "adds up gradients in a Python list" in kept.message
     assert "starts again from zero on each batch" in lost.message
+
+
+EAGER = """
+    def gradients_now(x, y):
+        with tf.GradientTape() as tape:
+            loss = compute(model(x), y)
+        return tape.gradient(loss, variables)
+    totals = [tf.zeros_like(v) for v in variables]
+    for x, y in dataset:
+        totals = [t + g for t, g in zip(totals, gradients_now(x, y))]
+    """
+
+
+def test_tells_the_cost_only_of_a_compiled_step_and_has_an_eager_one_compiled() -> None:
+    assert costs_told(CODE, module(FLAGGED["by index"])) == [True]
+    assert costs_told(CODE, module(EAGER)) == [False]
+    head = PREAMBLE.replace("@tf.function\n", "")
+    (finding,) = findings(CODE, head + dedent(EAGER))
+    assert finding.message.endswith("; compile the step, and add up in variables there")

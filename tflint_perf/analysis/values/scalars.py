@@ -10,7 +10,7 @@ from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_figure
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
-from tflint_perf.analysis.python.syntax import callee_name, keyword_argument, string
+from tflint_perf.analysis.python.syntax import callee_name, keyword_argument, last_name, string
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 
@@ -77,7 +77,7 @@ class Scalars:
         if kind in ("model", "layer"):
             return False
         if kind == "loss":
-            return True if not self._is_unreduced(call.func) else None
+            return self._is_reduced(call.func)
         if kind == "metric":
             return True
         if isinstance(call.func, cst.Attribute):
@@ -99,13 +99,21 @@ class Scalars:
     def _of_function(self, function: Function, path: tuple[int, ...], depth: int) -> bool | None:
         return _all(self._ask(r.value, path, depth + 1) for r in function.returns if r.value is not None)
 
-    def _is_unreduced(self, func: cst.BaseExpression) -> bool:
-        """Whether a loss object was told to give one value a sample: `reduction="none"`."""
+    def _is_reduced(self, func: cst.BaseExpression) -> bool | None:
+        """Whether a loss object gives one number: False where it was told to give one a sample, `reduction="none"`, and None
+        where what it was told is not known."""
         found = self._infer.bindings_reaching(func) if isinstance(func, cst.Name) else None
-        return found is None or any(
-            isinstance(b.value, cst.Call) and keyword_argument(b.value, "reduction") is not None
-            for b in found[1]
-        )
+        if found is None:
+            return None
+        told = [
+            keyword_argument(binding.value, "reduction")
+            for binding in found[1]
+            if isinstance(binding.value, cst.Call)
+        ]
+        if not any(told):
+            return True
+        is_none = [one is not None and (string(one) or last_name(one)).lower() == "none" for one in told]
+        return False if all(is_none) and len(told) == len(found[1]) else None
 
 
 def _name(node: cst.BaseExpression) -> str:
