@@ -153,6 +153,17 @@ def test_what_the_fast_form_does_worse_is_said_as_well() -> None:
     assert cost_of(on_record(record)) == f"{OURS}{said}"
 
 
+def test_what_is_gained_at_first_and_lost_later_is_said_of_the_fast_form() -> None:
+    effect = {"value": 3.0, "low": 2.9, "high": 3.1, "confidence": 0.9375}
+    later = {"metric": "step time", "slow": 0.001, "fast": 0.003, "steps": 152, "effect": effect}
+    record = sized([(0.3, 0.1), (0.9, 0.5), (3.0, 0.2)], metric="first step") | {"worse": [later]}
+    said = (
+        "the fast form takes 200 ms to 2.8 s less in the first step, from 8 to 1,024 units, "
+        "but 2.0 ms more in each later step: it pays only for fewer than 150 steps"
+    )
+    assert cost_of(on_record(record)) == f"{OURS}{said}"
+
+
 def test_devices_are_told_apart() -> None:
     other = on_record(result(value=5.0), device=GPU)
     assert cost_of((*on_record(A_CONSTANT), *other)) == (

@@ -18,6 +18,7 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .compiling import compile_function
 from .crossing import Crossings
 from .extract import extract
+from .shapes import Shapes
 from .split_step import split
 
 
@@ -34,7 +35,8 @@ class EagerTrainStep(Rule):
 
     In eager mode each op is dispatched from Python, forward and backward, and each variable is updated by ops of its own. A step
     of a small model is hundreds of ops, and Python takes longer to launch one than the device takes to run it. A
-    `tf.function` is traced once and then runs as one graph.
+    `tf.function` is traced once and then runs as one graph. What was measured are batches of one shape; padded ones need
+    `reduce_retracing=True`, or each length is traced.
 
     ## Example
 
@@ -98,14 +100,25 @@ class EagerTrainStep(Rule):
                 or model.programs.leaves_out(model.function_at(place))
             ):
                 continue
+            varies = _gets_varying_shapes(model, place)
+            made_by = "@tf.function(reduce_retracing=True)" if varies else "@tf.function"
             yield Report(
                 place,
-                "the gradient step runs in eager mode, op by op, on each step; compile it with `@tf.function`",
+                f"the gradient step runs in eager mode, op by op, on each step; compile it with `{made_by}`",
                 partial(_compile, place=place, steps=steps, trained=trained),
                 bold=partial(_split, place=place, steps=steps, trained=trained),
+                as_measured=not varies,  # the batches of the experiment have one shape
                 # Compiled alone, what computes the gradients leaves the optimizer in eager mode.
                 bold_first=any(_is_spread(model, step) for step in steps),
             )
+
+
+def _gets_varying_shapes(model: Model, place: cst.CSTNode) -> bool:
+    """Whether the loop around a step, here or where its function is called, runs over padded batches."""
+    loop, function = model.loops.innermost_loop(place), model.function_at(place)
+    if loop is not None:
+        return model.own(Shapes).vary_in(loop)
+    return function is not None and model.own(Shapes).vary_for(function)
 
 
 def _is_of_few_steps(model: Model, place: cst.CSTNode) -> bool:

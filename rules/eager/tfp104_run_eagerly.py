@@ -8,11 +8,14 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.execution.trains import METHODS
 from tflint_perf.analysis.model import Function, Model
 from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import TRACED
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+_APPLYING = frozenset({"evaluate", "predict"})
 
 
 class RunEagerly(Rule):
@@ -27,7 +30,7 @@ class RunEagerly(Rule):
 
     The switch undoes all that `tf.function`, Keras and `tf.data` do for speed: every op of every step is started from
     Python, and nothing is fused, run ahead or run in parallel. It is meant for a debugger's breakpoints. What was
-    measured is Keras's `run_eagerly`.
+    measured is Keras's `run_eagerly` where a model is trained; to evaluate it starts fewer ops.
 
     ## Example
 
@@ -71,6 +74,7 @@ class RunEagerly(Rule):
                     arg,
                     "`run_eagerly=True` makes Keras start every op of each step from Python; remove it",
                     partial(_remove, call=call, arg=arg),
+                    as_measured=not _only_applies(model),  # the experiment trains
                 )
         switches = [
             call
@@ -92,6 +96,12 @@ class RunEagerly(Rule):
                     partial(_remove, call=call),
                     as_measured=False,  # the experiment has a model run eagerly
                 )
+
+
+def _only_applies(model: Model) -> bool:
+    """Whether this file evaluates or predicts, and trains by none of Keras's methods."""
+    calls = model.walk.calls.keys()
+    return not calls.isdisjoint(_APPLYING) and calls.isdisjoint(METHODS)
 
 
 def _remove(edit: Editor, call: cst.Call, arg: cst.Arg | None = None) -> Repair | Refusal:

@@ -94,7 +94,7 @@ class KerasCallInLoop(Rule):
     through_imports = True
     fixes = "unsafe"
     bold = True
-    claim = Claim("step time", least=2.0, at="for `predict`")
+    claim = Claim("step time", least=2.0, step="a call", at="for `predict` instead of `predict_on_batch`")
 
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code() or model.versions.is_version_1():

@@ -68,7 +68,9 @@ class FeedDictLoop(Rule):
     name = "feed-dict-loop"
     triggers = (".run(",)
     claim = Claim(
-        "step time", least=1.1, at="as it waits 5 ms for a simulated disk, where a pipeline reads ahead"
+        "step time",
+        least=1.1,
+        at="where a simulated disk takes 5 ms for each batch, which a pipeline reads ahead",
     )
     opt_in = True
 

@@ -28,11 +28,18 @@ class MappedWork:
         self._infer = infer
         self._calls = calls
         self._reading: dict[cst.Call, bool] = {}
+        self._sounding: dict[cst.Call, bool] = {}
         self._looking_up: dict[cst.Call, bool] = {}
 
     def reads_or_decodes(self, stage: Stage) -> bool:
         """Whether the function of the stage reads a file, decodes what it gets, or resizes an image."""
         return bool(stage.call.args) and self._does(stage.call.args[0].value, self._reading, self._reads)
+
+    def decodes_sound(self, stage: Stage) -> bool:
+        """Whether the function of the stage decodes sound."""
+        return bool(stage.call.args) and self._does(
+            stage.call.args[0].value, self._sounding, self._is_of_sound
+        )
 
     def looks_up(self, given: cst.BaseExpression) -> bool:
         """Whether the function `given` looks something up in a table, or is a layer that does."""
@@ -54,6 +61,9 @@ class MappedWork:
 
     def _reads(self, call: cst.Call) -> bool:
         return has(self._infer.names.qualified(call.func), *_READING)
+
+    def _is_of_sound(self, call: cst.Call) -> bool:
+        return has(self._infer.names.qualified(call.func), "decodes-audio")
 
     def _is_look_up(self, call: cst.Call) -> bool:
         called = call.func

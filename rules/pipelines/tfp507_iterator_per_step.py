@@ -67,7 +67,11 @@ class IteratorPerStep(Rule):
     triggers = ("iter(", "as_numpy_iterator", "__iter__", "take(", "get_single_element")
     fixes = "unsafe"
     any_backend = True
-    claim = Claim("step time", least=2.0, at="without a `shuffle`")
+    claim = Claim(
+        "step time",
+        least=2.0,
+        at="for a pipeline without a `shuffle`, which would fill its buffer anew each time",
+    )
 
     def check(self, model: Model) -> Iterator[Report]:
         for restart in dict.fromkeys(model.own(Restarts).all()):

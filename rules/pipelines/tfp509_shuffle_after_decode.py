@@ -13,6 +13,7 @@ from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .chains import move_behind, move_in_front
+from .mapped_work import MappedWork
 
 # These give the same wherever the shuffle stands.
 _INDIFFERENT = frozenset({"map", "batch", "padded_batch", "prefetch", "with_options"})
@@ -85,7 +86,9 @@ class ShuffleAfterDecode(Rule):
                     shuffle,
                     _message(late),
                     partial(_shuffle_first, late),
-                    as_measured=late.how not in (BATCHES, OF_BYTES),  # the experiment holds decoded samples
+                    # The experiment holds decoded images.
+                    as_measured=late.how not in (BATCHES, OF_BYTES)
+                    and not model.own(MappedWork).decodes_sound(late.stages[0]),
                 )
 
 

@@ -89,7 +89,7 @@ class DebugLeftOn(Rule):
     # Beside what shows devices or values on purpose, a file that trains says so.
     needs = ("train", "fit(", "GradientTape", "minimize(")
     fixes = "unsafe"
-    claim = Claim("step time", least=1.5, at="for checks of each op")
+    claim = Claim("step time", least=1.5, at="for checks of each op of a compiled step")
 
     def check(self, model: Model) -> Iterator[Report]:
         for name, (does, takes_back) in _SWITCHES.items():

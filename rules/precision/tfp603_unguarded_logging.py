@@ -8,6 +8,7 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import argument, callee_name, string
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
@@ -35,6 +36,7 @@ class UnguardedLogging(Rule):
 
     What is written must first be copied to the host, which waits for the device. Then a histogram is sorted into buckets,
     an image encoded, a checkpoint put on disk, while the next step could run. Nobody looks at that many of them.
+    What was measured is saving weights; a model that is saved to a folder has its functions traced as well.
 
     ## Example
 
@@ -85,8 +87,19 @@ class UnguardedLogging(Rule):
                 f"`{model.module.code_for_node(write.call.func)}` {_DOES[write.kind]}; "
                 f"do so every {_STEPS} steps or once an epoch",
                 partial(_guard, call=write.call, calls=calls),
-                as_measured=write.kind == "weights",  # as in the experiment
+                # As in the experiment, and not what else a folder of a saved model has.
+                as_measured=write.kind == "weights" and not _saves_folder(model, write.call),
             )
+
+
+def _saves_folder(model: Model, call: cst.Call) -> bool:
+    """Whether a model is saved with its functions, to a path without an ending."""
+    if callee_name(call) != "save" or not isinstance(call.func, cst.Attribute):
+        return False
+    path = string(argument(call, 0, "filepath"))
+    return (
+        path is not None and "." not in path.split("/")[-1] and model.value(call.func.value).kind == "model"
+    )
 
 
 def _guard(edit: Editor, call: cst.Call, calls: Collection[cst.Call]) -> Repair | Refusal:

@@ -11,7 +11,7 @@ from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.execution.invariance import bound_names
 from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.analysis.python.scopes import Function
-from tflint_perf.analysis.python.syntax import argument, calls_below, has_stars
+from tflint_perf.analysis.python.syntax import argument, calls_below, has_stars, is_name, keyword_argument
 from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_out
@@ -34,7 +34,8 @@ class FunctionCreatedInLoop(Rule):
     Each `tf.function` has its own traces. One that is created on each step has none yet: TensorFlow runs its Python
     code again, builds the graph, optimizes it, and throws it away after one call. That costs more than running
     the same code in eager mode. One that is created in each epoch makes the first step of each epoch as slow as the
-    very first one.
+    very first one. What was measured is a training step on each step. A function of a few ops is traced sooner, and with
+    `jit_compile=True`, XLA compiles each one besides.
 
     ## Example
 
@@ -74,7 +75,7 @@ class FunctionCreatedInLoop(Rule):
     name = "function-created-in-loop"
     triggers = (".function", "@function", "function(", "function as", "defun")
     fixes = "both"
-    claim = Claim("step time", least=2.0)
+    claim = Claim("step time", least=2.0, at="for tracing a training step")
 
     def check(self, model: Model) -> Iterator[Report]:
         for made in _functions_made(model):
@@ -88,8 +89,17 @@ class FunctionCreatedInLoop(Rule):
                 made,
                 f"a `tf.function` is created {often}, and traced again each time; create it once, above the loop",
                 partial(_make_once, made),
-                as_measured=on_each_step,
+                as_measured=on_each_step and not _is_by_xla(made),
             )
+
+
+def _is_by_xla(made: cst.FunctionDef | cst.Call) -> bool:
+    """Whether XLA compiles each new function besides, which takes far longer."""
+    makers = [made] if isinstance(made, cst.Call) else [each.decorator for each in made.decorators]
+    return any(
+        isinstance(maker, cst.Call) and is_name(keyword_argument(maker, "jit_compile"), "True")
+        for maker in makers
+    )
 
 
 def _is_exported(model: Model, made: cst.FunctionDef | cst.Call) -> bool:

@@ -16,6 +16,7 @@ from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_expression
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
+_STEPS = 60
 _REMEDY = "create it once, above the loop"
 
 
@@ -33,7 +34,8 @@ class GraphOpInSessionLoop(Rule):
 
     A graph only grows. Each iteration adds the same ops again, and since the graph has changed, the session
     has to prepare it again before it runs: every step is slower than the one before, and memory grows. What is added
-    only once an epoch makes the graph grow as seldom; what that costs was not measured.
+    only once an epoch makes the graph grow as seldom; what that costs was not measured, nor
+    what a loop costs that ends after a few steps.
 
     ## Example
 
@@ -83,8 +85,15 @@ class GraphOpInSessionLoop(Rule):
                 calls[0],
                 f"{what} adds to the graph in each {when}; {_REMEDY}",
                 partial(_make_one_once, calls, loop),
-                as_measured=not once_an_epoch,  # the experiment adds an op on each step
+                # The experiment adds an op on each of so many steps.
+                as_measured=not once_an_epoch and not _is_soon_over(model, loop),
             )
+
+
+def _is_soon_over(model: Model, loop: Loop | None) -> bool:
+    """Whether `loop` is known to end before the experiment does."""
+    most = model.iterations.at_most(loop) if loop is not None else None
+    return most is not None and most < _STEPS
 
 
 def _by_cause(model: Model) -> dict[tuple[cst.CSTNode, Loop | None], list[cst.Call]]:

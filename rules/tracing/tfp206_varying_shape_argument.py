@@ -39,7 +39,8 @@ class VaryingShapeArgument(Rule):
     trace is kept, and finding the right one takes longer the more there are. With
     `reduce_retracing=True`, the second trace leaves open what differs, and serves all shapes. That is so for tensors: a Python
     list of each length is a structure of its own. Inputs of random lengths were measured, some of which come again; what
-    grows with each call brings a new shape each time. XLA (`jit_compile=True`) compiles each shape for itself, whatever was traced.
+    grows with each call brings a new shape each time. XLA (`jit_compile=True`) compiles each shape for itself, whatever was traced;
+    and where the function reads the static shape, it has to read the size by `tf.shape` first.
 
     ## Example
 
@@ -96,7 +97,12 @@ class VaryingShapeArgument(Rule):
                 how = None if arg.star else model.own(Varying).variation(arg.value)
                 if how is not None and (model.is_per_step(call) or how in ("grown", "episode", "list")):
                     by_xla = any(map(_is_by_xla, makers))
+                    reads_shape = (
+                        function is not None and model.own(Retracing).shape_read(function) is not None
+                    )
                     remedy = "set `reduce_retracing=True`"
+                    if reads_shape:
+                        remedy = f"read the size by `tf.shape`, and {remedy}"
                     if how == "list":
                         remedy = f"pass a tensor, and {remedy}"
                     yield Report(
@@ -109,7 +115,7 @@ class VaryingShapeArgument(Rule):
                         ),
                         partial(_reduce_retracing, makers=makers, function=function, how=how),
                         # The experiment has lengths that come at random, and no XLA.
-                        as_measured=how in ("padded", "episode") and not by_xla,
+                        as_measured=how in ("padded", "episode") and not by_xla and not reads_shape,
                     )
                     break
 

@@ -158,7 +158,7 @@ def test_a_finding_whose_row_has_moved_is_found_by_its_code(tflint_perf: Command
 
 def test_code_that_is_another_by_now_has_no_figure(tflint_perf: CommandLine) -> None:
     keep(tflint_perf.folder, settled(14))
-    assert messages(tflint_perf, SLOW.replace("gc.collect()", "gc.collect(1)")) == [""]
+    assert messages(tflint_perf, SLOW.replace("gc.collect()", "gc.collect(2)")) == [""]
 
 
 def test_of_findings_with_the_same_code_each_has_its_own_figure(tflint_perf: CommandLine) -> None:

@@ -8,7 +8,7 @@ from textwrap import dedent, indent
 
 import pytest
 
-from tests.rules.support import fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.fix import fix_source
 from tflint_perf.text.source import Source
@@ -1210,3 +1210,12 @@ for filled in range(32, 100_000):
     learn(filled)
 """
     assert f"{decorator}\ndef step" in fixed("TFP101", source)
+
+
+@pytest.mark.parametrize(("batched", "padded"), [("batch(32)", False), ("padded_batch(32)", True)])
+def test_names_reduced_retracing_without_a_cost_where_batches_are_padded(batched: str, padded: bool) -> None:
+    step = indent(STEP, "    ")
+    source = PREAMBLE + f"for x, y in dataset.unbatch().{batched}:\n{step}"
+    (finding,) = findings("TFP101", source)
+    assert ("compile it with `@tf.function(reduce_retracing=True)`" in finding.message) is padded
+    assert costs_told("TFP101", source) == [not padded]

@@ -332,6 +332,8 @@ def test_it_does_not_compile_what_cannot_be(source: str) -> None:
     ("source", "told"),
     [
         ('model.compile("adam", "mse", run_eagerly=True)', True),
+        ('model.compile("adam", "mse", run_eagerly=True)\nmodel.evaluate(x, y)', False),
+        ('model.compile("adam", "mse", run_eagerly=True)\nmodel.fit(x, y)\nmodel.evaluate(x, y)', True),
         ("tf.config.run_functions_eagerly(True)", False),
         ("tf.data.experimental.enable_debug_mode()", False),
     ],

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 CODE = "TFP201"
 PREAMBLE = dedent("""\
@@ -735,3 +735,9 @@ def test_is_safe_where_one_trace_gives_what_many_give(function: str, safe: bool)
     )
     assert finding.fix is not None
     assert finding.fix.safe is safe
+
+
+@pytest.mark.parametrize(("options", "told"), [("", True), (", jit_compile=True", False)])
+def test_tells_no_cost_where_xla_compiles_as_well(options: str, told: bool) -> None:
+    source = module(f"for x in dataset:\n    step = tf.function(double{options})\n    step(x)\n")
+    assert costs_told(CODE, source) == [told]

@@ -673,3 +673,9 @@ def test_tells_the_cost_only_of_what_each_step_adds(name: str) -> None:
     (finding,) = findings(CODE, source)
     assert (" in each epoch;" in finding.message) is (name == "once an epoch")
     assert costs_told(CODE, source) == [name == "an op"]
+
+
+@pytest.mark.parametrize(("steps", "told"), [("6", False), ("1000", True), ("steps", True)])
+def test_tells_no_cost_of_a_loop_that_is_soon_over(steps: str, told: bool) -> None:
+    source = module(f"for i in range({steps}):\n    sess.run([train_op, tf.nn.softmax(w)], {{x: data}})\n")
+    assert costs_told(CODE, source) == [told]

@@ -294,3 +294,11 @@ def test_says_to_pad_where_xla_compiles_each_shape() -> None:
     found = findings(CODE, source)
     assert all("so pad to a few lengths" in finding.message for finding in found)
     assert costs_told(CODE, source) == [False] * 3
+
+
+def test_says_to_read_the_size_by_an_op_where_the_function_reads_the_static_shape() -> None:
+    preamble = PREAMBLE.replace("    return", "    size = x[0].shape[1]\n    return")
+    source = preamble + dedent(FLAGGED["padded batches"]).lstrip()
+    found = findings(CODE, source)
+    assert all("; read the size by `tf.shape`, and set" in finding.message for finding in found)
+    assert costs_told(CODE, source) == [False] * 3

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 CODE = "TFP603"
 PREAMBLE = dedent("""\
@@ -537,3 +537,16 @@ def test_a_flush_loses_nothing_that_is_written() -> None:
     (finding,) = findings("TFP603", source)
     assert finding.fix is not None
     assert finding.fix.message == "Flush every 100 steps; may change when summaries reach the disk"
+
+
+@pytest.mark.parametrize(
+    ("save", "told"),
+    [
+        ("model.save_weights('w.weights.h5')", True),
+        ("model.save('model.keras')", True),
+        ("model.save('saved/model')", False),
+        ("checkpoint.save('saved/model')", True),
+    ],
+)
+def test_tells_the_cost_only_of_weights(save: str, told: bool) -> None:
+    assert costs_told(CODE, module(f"for x in dataset:\n    train_step(x)\n    {save}\n")) == [told]

@@ -23,8 +23,8 @@ from tflint_perf.records import dataclass
 
 WHAT_COSTS_ARE = (
     "Costs come from each rule's own small script on two cores or the GPU named; +A on B: its fast form takes B, its slow one A "
-    "more. In your program they may be larger, smaller or nil; they don't add up or multiply, and a CPU's say nothing of a GPU, "
-    "nor a GPU's of a CPU. A finding without a cost is of a form that was not measured."
+    "more. In your program or on another device they may be larger, smaller or nil, and they don't add up. A finding without a "
+    "cost is of a form that was not measured, costs next to nothing, or is no matter of time."
 )
 # A price of the fast form that a message tells, and how. What later steps make good for before so many is soon over.
 _MUCH = 1.5
@@ -154,7 +154,10 @@ def _figure(evidence: Evidence) -> Cost:
 def _cost(evidence: Evidence) -> str:
     claim = evidence.record["claim"]
     say = _WORDS.get((claim["metric"], claim["kind"]), _other)
-    said = cost_over_sizes(evidence.record)
+    worse = _much_worse(evidence.record)
+    # What it gains at first and loses later is said of the same form.
+    gains = _ahead_until(evidence.record, worse) and cost_over_sizes(evidence.record, gains=True)
+    said = gains or cost_over_sizes(evidence.record)
     if said is None:
         said = say(evidence)
     elif claim["metric"] == "traces":
@@ -163,27 +166,34 @@ def _cost(evidence: Evidence) -> str:
     if evidence.verdict != "confirmed":
         elsewhere = "" if evidence.kind == "gpu" else "; not measured on a GPU"
         return f"{evidence.where}: {said}{of}, so the rule is off by default{elsewhere}"
-    return f"{evidence.where}: {said}{of}{_price(evidence)}"
+    return f"{evidence.where}: {said}{of}{_price(evidence.record, worse, begun=bool(gains))}"
 
 
-def _price(evidence: Evidence) -> str:
+def _much_worse(record: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
     """What the fast form costs of step time and memory where that is much, at whatever size; a rule's page has the rest."""
-    record = evidence.record
     others = [sized for sized in record.get("sizes") or () if sized["name"] != record["size"]]
     worse: dict[str, list[Mapping[str, Any]]] = {}
     for one in (one for measured in (record, *others) for one in measured.get("worse") or ()):
         is_soon_over = one["metric"] == "first step" and (one["steps"] or 0) < _LONG
         if one["metric"] in _PRICES and one["effect"]["value"] >= _MUCH and not is_soon_over:
             worse.setdefault(one["metric"], []).append(one)
+    return worse
+
+
+def _price(
+    record: Mapping[str, Any], worse: Mapping[str, Sequence[Mapping[str, Any]]], *, begun: bool
+) -> str:
+    """That in words, `begun` where those before it say already what the fast form takes less."""
     much = [f"{_much_more(ones)} more {_WHAT[metric]}" for metric, ones in worse.items()]
-    return f", but the fast form takes {' and '.join(much)}{_ahead_until(record, worse)}" if much else ""
+    takes = "" if begun else "the fast form takes "
+    return f", but {takes}{' and '.join(much)}{_ahead_until(record, worse)}" if much else ""
 
 
-def _ahead_until(record: Mapping[str, Any], worse: Mapping[str, list[Mapping[str, Any]]]) -> str:
+def _ahead_until(record: Mapping[str, Any], worse: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """Up to which step the fast form is ahead, where its later steps eat up what it saves in the first."""
     later = worse.get("step time", ()) if record["claim"]["metric"] == "first step" else ()
     steps = [float(one["steps"]) for one in later if one["steps"] is not None]
-    return f", so it is ahead up to step {in_range(steps, _tens)} only" if steps else ""
+    return f": it pays only for fewer than {in_range(steps, _tens)} steps" if steps else ""
 
 
 def _tens(value: float) -> str:

@@ -84,10 +84,11 @@ def behaviour(record: Mapping[str, Any]) -> Behaviour | None:
     return "share" if times <= _STAYS else "depends"
 
 
-def cost_over_sizes(record: Mapping[str, Any]) -> str | None:
+def cost_over_sizes(record: Mapping[str, Any], *, gains: bool = False) -> str | None:
     """A cost in words that say what else there was beside the step it was measured in: `+180 ms a step, at 64 to 4,096 units`.
 
-    None where it was not measured at three sizes.
+    With `gains`, it is said as what the fast form takes less. None where it was not measured at three sizes, or gains nothing
+    at one of them.
     """
     kind, costs = behaviour(record), sized_costs(record)
     if kind is None:
@@ -101,10 +102,14 @@ def cost_over_sizes(record: Mapping[str, Any]) -> str | None:
         return _at_sizes(costs, figures, kind, say, around)
     more = [cost.more for cost in costs]
     # What costs something at each size is read as a time more readily than as a ratio to steps that nobody sees.
-    if kind == "constant" or _is_of_cause(record) or (kind == "depends" and min(more) > 0):
+    if gains and min(more) <= 0:
+        return None
+    if gains or kind == "constant" or _is_of_cause(record) or (kind == "depends" and min(more) > 0):
         unit = step if metric == "step time" else _MORE.get(metric, f"of {metric}")
         say = seconds if metric in _TIMES else size
-        return _at_sizes(costs, more, kind, say, f"+{{}} {unit}")
+        return _at_sizes(
+            costs, more, kind, say, f"{'the fast form takes {} less' if gains else '+{}'} {unit}"
+        )
     around = f"{{}} the {metric if step == 'a step' or metric != 'step time' else f'time of {step}'}"
     return _at_sizes(costs, [cost.times for cost in costs], kind, ratio, around)
 
