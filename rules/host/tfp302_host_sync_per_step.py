@@ -51,7 +51,8 @@ class HostSyncPerStep(Rule):
 
     TensorFlow hands ops to a GPU and moves on: while the device computes one step, Python prepares the next one.
     To give a value to Python it has to wait until everything before that is done. Then the device in turn waits for
-    Python to begin the next step. On a CPU there is little to wait for. What was measured is printing. A `Mean` that Python updates
+    Python to begin the next step. On a CPU there is little to wait for. What was measured is printing beside
+    a compiled step; in eager mode, starting ops is what all wait for. A `Mean` that Python updates
     takes several ops a step, which may cost more than the copy: let the compiled step do that.
 
     ## Example
@@ -112,9 +113,15 @@ class HostSyncPerStep(Rule):
                     model.own(Syncs).place_of(sync),
                     _message(model, sync, statement),
                     partial(_show_seldom, statement=statement, sync=sync),
-                    as_measured=sync.fates.isdisjoint(_NOT_MEASURED),
+                    as_measured=sync.fates.isdisjoint(_NOT_MEASURED) and not _is_eager_or_none(model),
                     minor=not sync.fates.isdisjoint(_NOT_MEASURED),  # one number, which costs no more
                 )
+
+
+def _is_eager_or_none(model: Model) -> bool:
+    """Whether this file has gradient steps in eager mode, where Python is what all wait for, or applies what
+    another one has trained."""
+    return model.programs.applies_only() or any(model.is_eager(step.tape) for step in model.steps.all())
 
 
 def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:

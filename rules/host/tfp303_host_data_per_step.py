@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import calls_below
 from tflint_perf.rule import Claim, Report, Rule
 
 _LONG = 50
@@ -36,7 +40,8 @@ class HostDataPerStep(Rule):
 
     Python makes one sample at a time while the device has nothing to do. A `tf.data` pipeline runs the same
     work as a graph, in several threads, while the device computes the step before. Random numbers are drawn fastest
-    where they are used.
+    where they are used. What was measured are ops that cost little but their start: what reads or decodes files takes as long as
+    that takes.
 
     ## Example
 
@@ -103,5 +108,15 @@ class HostDataPerStep(Rule):
                     batch.node,
                     f"{named} makes a batch on the host on each step; {_REMEDIES[batch.how]}",
                     # The experiment's step waits for eager ops on each sample.
-                    as_measured=not batch.ahead and batch.how == "preprocessed",
+                    as_measured=not batch.ahead
+                    and batch.how == "preprocessed"
+                    and not _reads_or_decodes(model, batch.node),
                 )
+
+
+def _reads_or_decodes(model: Model, node: cst.BaseExpression) -> bool:
+    """Whether files are read or decoded there, which takes longer than to start ops."""
+    return any(
+        has(model.qualified(call.func), "reads-file", "decodes", "decodes-images")
+        for call in calls_below(node)
+    )

@@ -1541,3 +1541,10 @@ def test_tells_the_cost_of_a_copy_that_is_shown_not_of_one_that_a_metric_saves(
     assert ("in a `tf.keras.metrics.Mean` that the compiled step updates" in finding.message) is not told
     assert finding.minor is not told
     assert costs_told("TFP302", source) == [told]
+
+
+def test_tells_no_cost_beside_a_step_in_eager_mode_where_python_is_what_all_wait_for() -> None:
+    source = (
+        _HEAD.replace("@tf.function\n", "") + "for x, y in dataset:\n    print(train_step(x, y).numpy())\n"
+    )
+    assert costs_told("TFP302", source) == [False]

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, flagged
+from tests.rules.support import costs_told, findings, flagged
 
 _HEAD = """\
 import random
@@ -1243,3 +1243,15 @@ def test_what_keras_makes_beside_the_step_is_a_hint_without_a_figure() -> None:
     assert "ms" not in fitted.message
     assert "makes a batch on the host on each step" in looped.message
     assert not looped.minor
+
+
+@pytest.mark.parametrize(
+    ("sample", "told"),
+    [
+        ("tf.image.per_image_standardization(image)", True),
+        ("tf.image.resize(tf.io.decode_jpeg(tf.io.read_file(image)), (9, 9))", False),
+    ],
+)
+def test_tells_the_cost_only_of_ops_that_read_no_files(sample: str, told: bool) -> None:
+    source = f"for i in range(1000):\n    train_step(tf.stack([{sample} for image in images[i : i + 8]]))\n"
+    assert costs_told("TFP303", _HEAD + source) == [told]

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged
+from tests.rules.support import costs_told, findings, fixed, flagged
 
 CODE = "TFP408"
 PREAMBLE = dedent("""\
@@ -204,3 +204,9 @@ def test_removes_the_clear_which_is_unsafe() -> None:
 def test_leaves_a_call_whose_result_is_used() -> None:
     (finding,) = findings(CODE, module(VERSION_2 + "x = tf.compat.v1.reset_default_graph()\n"))
     assert finding.fix is None
+
+
+@pytest.mark.parametrize(("layer", "told"), [("Dense(1)", False), ("GRU(8)", True), ("LSTM(8)", True)])
+def test_tells_the_cost_only_of_recurrent_layers(layer: str, told: bool) -> None:
+    source = "for x, y in dataset:\n    model.train_on_batch(x, y)\n    tf.keras.backend.clear_session()\n"
+    assert costs_told(CODE, module(source).replace("Dense(1)", layer)) == [told]
