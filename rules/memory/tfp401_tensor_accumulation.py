@@ -66,8 +66,7 @@ class TensorAccumulation(Rule):
     Numbers and NumPy values, elements of a dataset, `tf.TensorArray`, compiled code, a `deque` with a maximum length, containers that
     are created again or emptied each epoch and hold scalars, tensors that a gradient needs, what is kept under
     `step % n`, and what is kept once, of a loop without training beside it. A list that nothing reads is dropped. There is no fix where what is kept is not a scalar, or is later used as a
-    tensor. Large tensors, such as the predictions of each batch, are better kept as NumPy arrays. Of numbers alone the severity
-    is `info`: that is little memory, but without end.
+    tensor. Large tensors, such as the predictions of each batch, are better kept as NumPy arrays.
 
     ## Sources
 
@@ -100,13 +99,13 @@ class TensorAccumulation(Rule):
                 continue
             if not _accumulates(model, addition):
                 continue
-            name, scalars = model.module.code_for_node(addition.container), _are_scalars(model, addition)
+            name = model.module.code_for_node(addition.container)
             yield Report(
                 addition.node,
                 f"`{name}` keeps a tensor from each step, and its memory; {_remedy(model, addition)}",
                 partial(_keep_less, addition=addition),
-                as_measured=scalars,
-                minor=scalars or model.single_passes.hold(addition.node),  # a number takes next to no memory
+                as_measured=_are_scalars(model, addition),
+                minor=model.single_passes.hold(addition.node),
             )
 
 
