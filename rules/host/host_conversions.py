@@ -131,9 +131,7 @@ class HostConversions:
         )
 
     def _is_unchanged_array(self, node: cst.BaseExpression) -> bool:
-        """Whether `node` is a NumPy array with a name, or the same part of one, which stays the same in the step loop."""
-        if isinstance(node, cst.Subscript) and all(map(_is_cut_at_constants, node.slice)):
-            return self._is_unchanged_array(node.value)
+        """Whether `node` is a NumPy array with a name, which stays the same in the step loop."""
         loop = self._loops.step_loop(node)
         if (
             loop is None
@@ -145,10 +143,3 @@ class HostConversions:
             "scalar",
             "sample",
         ) and not self._invariance.varies(node, loop)
-
-
-def _is_cut_at_constants(part: cst.SubscriptElement) -> bool:
-    """Whether it is `:64`, in `images[:64]`."""
-    return isinstance(part.slice, cst.Slice) and all(
-        bound is None or is_constant(bound) for bound in (part.slice.lower, part.slice.upper, part.slice.step)
-    )

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import costs_told, findings, fixed, flagged, notes
+from tests.rules.support import findings, fixed, flagged, notes
 
 _HEAD = """\
 import numpy as np
@@ -799,15 +799,3 @@ def test_what_is_a_tensor_already_is_a_hint_without_a_figure() -> None:
     assert "converts a batch that is a tensor already" in found.message
     assert found.minor
     assert "rule's script" not in found.message
-
-
-def test_a_part_that_stays_the_same_is_converted_once() -> None:
-    source = (
-        _HEAD
-        + "for i in range(1000):\n    x = tf.convert_to_tensor(images[:64])\n    train_step(x, labels)\n"
-    )
-    (finding,) = findings("TFP301", source)
-    assert finding.message.endswith("; convert it once, above the loop")
-    assert costs_told("TFP301", source) == [False]
-    cut = source.replace("images[:64]", "images[i * 64 : i * 64 + 64]")
-    assert costs_told("TFP301", cut) == [True]
