@@ -13,7 +13,7 @@ from tflint_perf.analysis.python.syntax import descendants, mentions
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .large_bodies import LargeBodies
+from .loop_bodies import LargeBodies
 from .staging import Staging
 
 # So many iterations take a second or so to trace.

@@ -14,10 +14,9 @@ from tflint_perf.edit.hoist import change, hoist, hoist_expression
 from tflint_perf.edit.judged import judged
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .host_conversions import Conversion, HostConversions
+from .host_conversions import Conversion, HostConversions, StandingData
 from .slices import loop_over_dataset
 from .slicing import Slicing
-from .standing_data import StandingData
 
 # What is so converted are small batches in nearly all programs, for which the experiment shows no gain.
 _DROP = "take it as it is, or cast in the pipeline's `map`"

@@ -15,7 +15,7 @@ from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import judged
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .second_passes import SecondPasses
+from .gradients_beside_tapes import SecondPasses
 
 # What a tape that is not persistent does as well, as long as no gradient was asked of it.
 _BEFORE_THE_GRADIENT = frozenset({"watch", "stop_recording", "reset"})

@@ -14,7 +14,7 @@ from tflint_perf.analysis.python.syntax import is_constant, keyword_argument
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .new_values import NewValues
+from .values_new_each_step import NewValues
 
 
 class PythonValueArgument(Rule):

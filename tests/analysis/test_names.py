@@ -29,7 +29,7 @@ def qualified(source: str) -> str:
         ("from tensorflow import keras\nkeras.Model()", "keras.Model"),
         ("import keras\nkeras.Model()", "keras.Model"),
         ("from .base import tf\ntf.function(f)", "tf.function"),
-        ("from common.imports import np, tf\nnp.mean(x)", "np.mean"),
+        ("from common.imports import np, tf\nnp.mean(x)", "common.imports.np.mean"),
         ("from common.imports import keras\nkeras.Model()", "keras.Model"),
         ("from jax import numpy\nnumpy.mean(x)", "jax.numpy.mean"),
         ("from common import tf as flow\nflow.function(f)", "tf.function"),

@@ -18,6 +18,7 @@ _KERAS_AT_TOP = re.compile(r"(metrics|losses|optimizers)\.([A-Z]|schedules\.)")
 
 # What nobody calls otherwise, where another module may bring it.
 _USUAL_NAMES = {"tf": "tensorflow", "np": "numpy", "keras": "keras", "cv2": "cv2", "pd": "pandas"}
+_NUMPY = _USUAL_NAMES["np"]
 _FRAMEWORKS = frozenset({"tf", "keras", "np"})
 _BUILTINS = frozenset(dir(builtins))
 # `tensorflow.python.keras.api._v2.keras`: what `tensorflow.keras` is made of.
@@ -60,7 +61,8 @@ def _meant(imported: str) -> str:
     """`tensorflow` for `base.tf`, which another module of the project has imported."""
     module, _, name = imported.rpartition(".")
     whole = _USUAL_NAMES.get(name)
-    if whole is None or not module or canonical(module).partition(".")[0] in _FRAMEWORKS:
+    # What another library computes with may go by `np` as well: JAX's, say.
+    if whole is None or whole == _NUMPY or not module or canonical(module).partition(".")[0] in _FRAMEWORKS:
         return imported
     return whole
 

@@ -27,8 +27,8 @@ class SecondPasses:
         self._known: dict[cst.Call, bool] = {}
 
     def run_beside(self, tape: Tape, gradient: cst.Call) -> bool:
-        """Whether another gradient is computed, step by step, between `gradient`, the only one that is asked of `tape`, and the end of the tape: further
-        down in its function, or in the next iteration, before the tape is opened again."""
+        """Whether another gradient is computed, step by step, between `gradient`, the only one that is asked of `tape`, and
+        the end of the tape: further down in its function, or in the next iteration, before the tape is opened again."""
         if not self._loops.is_per_step(tape.node):
             return False
         calls = tape.function.calls if tape.function is not None else self._infer.walk.module_calls
