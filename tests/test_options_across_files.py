@@ -92,3 +92,30 @@ def test_a_number_among_the_settings_of_another_file_is_known(
     )
     paths = write(project, settings=settings, train=DECAY.format(name=name, rate=rate))
     assert lint(paths, frozenset({"TFP202"})) == ({"train.py": ["TFP202"]} if found else {})
+
+
+SAMPLER = """
+    import numpy as np
+    import tensorflow as tf
+    class Sampler:
+        def __init__(self):
+            self.model = tf.keras.Sequential([tf.keras.layers.Dense(9)])
+        def sample(self, x, ncorrections=1):
+            for time in np.linspace(1.0, 0.0, 200):
+                score = self.model(x)
+                for _ in range(ncorrections):
+                    x = x + 0.1 * tf.norm(x) * score
+            return x
+"""
+SAMPLE = "import tensorflow as tf\nfrom steps import Sampler\nprint(Sampler().sample({given}))\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [("x", 0), ("x=x", 0), ("x, count()", 1), ("x, ncorrections=many", 1), ("*given", 1), ("x, **given", 1)],
+)
+def test_a_bound_that_no_caller_in_another_file_sets_is_its_default(
+    project: Path, given: str, found: int
+) -> None:
+    paths = write(project, steps=dedent(SAMPLER), sample=SAMPLE.format(given=given))
+    assert len(lint(paths, frozenset({"TFP102"})).get("steps.py", [])) == found

@@ -11,7 +11,7 @@ from tflint_perf.analysis.python.names import Names
 from tflint_perf.analysis.python.scopes import Binding, Function, Scope
 from tflint_perf.analysis.python.syntax import argument, has_stars, integer, string
 from tflint_perf.analysis.python.walk import Walk
-from tflint_perf.analysis.values.caller import Caller
+from tflint_perf.analysis.values.caller import Caller, passed_as
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
@@ -81,10 +81,9 @@ def _passed(caller: Caller, function: Function, name: str) -> cst.BaseExpression
     """What a call in another file passes as a parameter, or leaves as it is by default; None where that is no constant."""
     if caller.how != "call":
         return None
-    place = function.place_of(name)
-    for each in caller.passed:
-        if each.name == "*" or each.name == name or (not each.name and each.at == place):
-            return cst.Name(each.constant) if each.constant else None
+    passed = passed_as(caller, name, function.place_of(name))
+    if passed is not None:
+        return cst.Name(passed.constant) if passed.constant else None
     return next((param.default for param in function.parameters if param.name.value == name), None)
 
 

@@ -109,3 +109,11 @@ class Caller:
 
 # By the functions of a file: "train_step", "Agent.learn".
 Callers = Mapping[str, tuple[Caller, ...]]
+
+
+def passed_as(caller: Caller, name: str, place: int) -> Passed | None:
+    """The argument by which a call in another file may give a parameter; None where it leaves that to its default."""
+    return next(
+        (each for each in caller.passed if each.name in ("*", name) or (not each.name and each.at == place)),
+        None,
+    )

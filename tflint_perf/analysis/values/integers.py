@@ -22,6 +22,7 @@ from tflint_perf.analysis.apis.facts import fact
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, callee_name, integer, part_at
+from tflint_perf.analysis.values.caller import passed_as
 from tflint_perf.analysis.values.command_line_options import defaults
 from tflint_perf.analysis.values.iterables import Wrapper, counting, counts_to, wrapper
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
@@ -220,9 +221,15 @@ class Integers:
         if function is None or binding.path != () or self._infer.arguments_of is None:
             return []
         given = self._infer.arguments_of(function, binding.name)
-        if given or binding.value is None or self._infer.outside.callers(name_given(function)):
-            return given  # who calls it from another file may give anything
-        return [binding.value]
+        place = function.place_of(binding.name)
+        if given or binding.value is None:
+            return given
+        # Who calls it from another file may give anything, or leave it at that.
+        leave_it = (
+            caller.how == "call" and passed_as(caller, binding.name, place) is None
+            for caller in self._infer.outside.callers(name_given(function))
+        )
+        return [binding.value] if all(leave_it) else []
 
     # Lengths
 
