@@ -24,6 +24,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -344,14 +345,25 @@ def difference(before: Sequence[str], after: Sequence[str]) -> list[str]:
 # The ablation.
 
 
+# A word of a notion.
+Word = tuple[Notion, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A file with places, what is found in it, and for each notion the names that went by one of its words meanwhile."""
+    """A file with places, what is found in it, and the words that alone decided about some name meanwhile."""
 
     checkout: Path
     places: Sequence[Place]
     found: set[Found]
-    asked: Mapping[str, Sequence[str]]
+    decisive: Sequence[Word]
+
+    def found_without(self, words: Sequence[Word]) -> set[Found]:
+        """What is found where these words are not in the tables."""
+        with ExitStack() as stack:
+            for notion, word in words:
+                stack.enter_context(notion.without(word))
+            return found_in(self.checkout, {self.places[0].file})
 
 
 @dataclass(slots=True)
@@ -374,34 +386,54 @@ class Earning:
         return self.found - self.false
 
 
-def lint_listed(folder: Path, places: Mapping[str, Sequence[Place]]) -> Iterator[Listed]:
+def lint_listed(
+    folder: Path, places: Mapping[str, Sequence[Place]], chosen: Sequence[Notion]
+) -> Iterator[Listed]:
     """Each file that has places, linted alone."""
     for name, rows in places.items():
         for file in sorted({place.file for place in rows}):
-            for notion in notions():
+            for notion in chosen:
                 notion.forget()
             found = found_in(folder / name, {file})
-            asked = {
-                notion.name: [name for name, word in notion.asked.items() if word] for notion in notions()
-            }
-            yield Listed(folder / name, [place for place in rows if place.file == file], found, asked)
+            decisive = [
+                (notion, word)
+                for notion in chosen
+                for word in sorted(
+                    {words[0] for words in map(notion.all_in_name, notion.asked) if len(words) == 1}
+                )
+            ]
+            yield Listed(folder / name, [place for place in rows if place.file == file], found, decisive)
 
 
-def earning(notion: Notion, word: str, files: Sequence[Listed]) -> Earning:
-    """What a word earns: only files are linted again for which some name was asked about that goes by this word alone."""
-    earned = Earning(notion.name, word)
-    with notion.without(word):
-        for file in files:
-            if all(map(notion.in_name, file.asked[notion.name])):
-                continue
-            without = found_in(file.checkout, {file.places[0].file})
-            earned.files += 1
-            earned.changed += len(file.found ^ without)
+def earnings(chosen: Sequence[Notion], files: Iterable[Listed]) -> list[Earning]:
+    """What each word of some notions earns."""
+    earned = {(notion, word): Earning(notion.name, word) for notion in chosen for word in notion.words}
+    for file in files:
+        for word in file.decisive:
+            earned[word].files += 1
+        for word, without in changing(file, file.decisive):
+            one = earned[word]
+            one.changed += len(file.found ^ without)
             for sign, found in ((1, file.found), (-1, without)):
                 reported = Counter(place.verdict for place, told in score(file.places, found) if told)
-                earned.found += sign * reported["report"]
-                earned.false += sign * reported["silent"]
-    return earned
+                one.found += sign * reported["report"]
+                one.false += sign * reported["silent"]
+    return list(earned.values())
+
+
+def changing(file: Listed, words: Sequence[Word]) -> Iterator[tuple[Word, set[Found]]]:
+    """The words each of which alone changes what is found in a file, with what is found without it.
+
+    Nearly all change nothing, so that many are left out at once, and halves of them only where that changed something.
+    """
+    if not words or (without := file.found_without(words)) == file.found:
+        return
+    if len(words) == 1:
+        yield words[0], without
+        return
+    middle = len(words) // 2
+    yield from changing(file, words[:middle])
+    yield from changing(file, words[middle:])
 
 
 def earnings_table(earnings: Sequence[Earning]) -> Iterator[str]:
@@ -537,12 +569,9 @@ def _snapshot(options: argparse.Namespace) -> int:
 
 
 def _ablation(options: argparse.Namespace) -> int:
-    files = list(lint_listed(options.checkouts, present(options.checkouts, read_places(options.kind))))
     chosen = [notion for notion in notions() if not options.notion or notion.name in options.notion]
-    print(
-        *earnings_table([earning(notion, word, files) for notion in chosen for word in notion.words]),
-        sep="\n",
-    )
+    places = present(options.checkouts, read_places(options.kind))
+    print(*earnings_table(earnings(chosen, lint_listed(options.checkouts, places, chosen))), sep="\n")
     return 0
 
 

@@ -333,14 +333,27 @@ def test_only_files_are_linted_again_in_which_the_word_alone_decides_about_a_nam
 ) -> None:
     (checkouts / "one" / "train.py").write_text(BY_NAME)
     write_list(checkouts.parent, ("one", 7, "TFP406", "report"), ("two", ROW, "TFP406", "report"))
-    listed = list(places.lint_listed(checkouts, places.read_places()))
+    chosen = [notion for notion in places.notions() if notion.name == "a session"]
+    listed = list(places.lint_listed(checkouts, places.read_places(), chosen))
     linted = []
     monkeypatch.setattr(places, "found_in", lambda checkout, files: linted.append(checkout.name) or set())
-    (session,) = (notion for notion in places.notions() if notion.name == "a session")
-    assert places.earning(session, "sess$", listed).files == 1
+    earned = places.earnings(chosen, listed)
+    assert [(one.word, one.files) for one in earned] == [("sess$", 1), ("session$", 0)]
     assert linted == ["one"]
-    assert places.earning(session, "session$", listed).files == 0
-    assert linted == ["one"]
+
+
+def test_words_are_left_out_together_until_something_changes(places: ModuleType) -> None:
+    tried = []
+
+    class File:
+        found = frozenset({"a", "b"})
+
+        def found_without(self, words: list[str]) -> set[str]:
+            tried.append("".join(words))
+            return {"a"} if "f" in words else {"a", "b"}
+
+    assert list(places.changing(File(), list("abcdefgh"))) == [("f", {"a"})]
+    assert tried == ["abcdefgh", "abcd", "efgh", "ef", "e", "f", "gh"]
 
 
 def git(folder: Path, *arguments: str) -> str:

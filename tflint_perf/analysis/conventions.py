@@ -65,6 +65,13 @@ class Notion:
             word = self._asked[identifier] = self._find(words_of(identifier))
         return word
 
+    def all_in_name(self, identifier: str) -> tuple[str, ...]:
+        """Every word of the tables that says an identifier to be this, as the tables have it."""
+        words = words_of(identifier)
+        if self._denied.search(words):
+            return ()
+        return tuple(word for word, pattern in self._each.items() if pattern.search(words))
+
     def _find(self, words: str) -> str:
         found = self._said.search(words)
         if found is None or self._denied.search(words):
@@ -74,6 +81,10 @@ class Notion:
     @cached_property
     def _said(self) -> re.Pattern[str]:
         return self._any_of(self.words)
+
+    @cached_property
+    def _each(self) -> Mapping[str, re.Pattern[str]]:
+        return {word: re.compile(self.pattern(word)) for word in self.words}
 
     @cached_property
     def _denied(self) -> re.Pattern[str]:
