@@ -25,7 +25,6 @@ _PLACES = frozenset({"argmax", "argmin"})
 _ARITHMETIC = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide, cst.Power)
 # What an op is told by name besides tensors.
 _SETTINGS = frozenset({"axis", "name", "shape", "dtype", "depth", "keepdims", "num", "perm"})
-_TAKE_PLACES = {"one_hot": 0, "gather": 1}
 _DEEPEST = 12
 
 
@@ -237,8 +236,8 @@ class Twins:
         name = self._infer.names.qualified(call.func)
         is_op = library(name) == "tensorflow" and has(name, "pure", "elementwise", "elementwise-of-two")
         if is_place:
-            at = _TAKE_PLACES.get(callee_name(call))
-            return is_op and at is not None and argument(call, at, "indices") is given.value
+            at = fact(name, "indices-at")
+            return is_op and bool(at) and argument(call, int(at), "indices") is given.value
         if given.keyword is not None and given.keyword.value in _SETTINGS:
             return False
         is_loss = self._infer.value(call.func).kind in ("loss", "model", "layer") and not self._calls.targets(

@@ -7,7 +7,7 @@ from dataclasses import field
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
@@ -37,27 +37,8 @@ _OBJECTS = frozenset(
 _TENSORS = frozenset({"tensor", "variable"})
 # How many functions in a row an argument is followed through.
 _DEEPEST = 3
-# What takes indices: they stay integers.
-_TAKES_INDICES = frozenset({"gather", "gather_nd", "one_hot", "stack", "range", "tensor_scatter_nd_update"})
-# At which place they take nothing but indices: what is listed there is packed as tensors are.
-_INDICES_AT = {"gather": 1, "gather_nd": 1, "one_hot": 0, "tensor_scatter_nd_update": 1}
 # What has to be known while a function is traced.
 _STATIC = frozenset({"axis", "depth", "num", "shape", "units", "num_classes", "perm", "training", "keepdims"})
-# What casts whatever it is given.
-_ARITHMETIC = frozenset(
-    {
-        "subtract",
-        "multiply",
-        "add",
-        "divide",
-        "maximum",
-        "minimum",
-        "squared_difference",
-        "matmul",
-        "pow",
-        "log",
-    }
-)
 
 
 @dataclass(eq=False, slots=True)
@@ -416,10 +397,10 @@ class Arguments:
         call = self._model.parent(current) if isinstance(current, cst.Arg) else None
         if not isinstance(call, cst.Call) or not isinstance(current, cst.Arg):
             return False
-        place = _INDICES_AT.get(callee_name(call))
+        place = fact(self._model.names.qualified(call.func), "indices-at")
         if current.keyword is not None:
-            return place is not None and current.keyword.value == "indices"
-        return list(call.args).index(current) == place
+            return bool(place) and current.keyword.value == "indices"
+        return str(list(call.args).index(current)) == place
 
     def _is_index(self, use: cst.BaseExpression) -> bool:
         parent = self._model.parent(use)
@@ -428,7 +409,9 @@ class Arguments:
         if isinstance(parent, cst.Element):
             return self._is_listed_index(parent)
         call = self._model.parent(parent) if isinstance(parent, cst.Arg) else None
-        return isinstance(call, cst.Call) and callee_name(call) in _TAKES_INDICES
+        return isinstance(call, cst.Call) and has(
+            self._model.names.qualified(call.func), "indices-at", "stacks-tensors", "counts-up"
+        )
 
     def _is_in_arithmetic(self, use: cst.BaseExpression, depth: int = 0) -> bool:
         parent = self._model.parent(use)
@@ -443,7 +426,9 @@ class Arguments:
                 call = self._model.parent(parent)
                 if not isinstance(call, cst.Call):
                     return False
-                return callee_name(call) in _ARITHMETIC or self._is_computed_with(call, parent, use, depth)
+                name = self._model.names.qualified(call.func)
+                is_arithmetic = has(name, "elementwise-of-two") or fact(name, "shape") == "product"
+                return is_arithmetic or self._is_computed_with(call, parent, use, depth)
         return False
 
     def _is_computed_with(self, call: cst.Call, given: cst.Arg, use: cst.BaseExpression, depth: int) -> bool:

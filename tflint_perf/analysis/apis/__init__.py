@@ -150,6 +150,7 @@ Compiled code
 - `host`: runs on the host, so compiled code cannot. `works-on-arrays`: so, whoever has a function of that name.
 - `same-when-traced`, `of-attributes`: of NumPy, but means the same at trace time, or needs no number of a tensor.
 - `takes-counters`, `takes-any-integer`, `takes-arrays`: takes an integer tensor, of any type, or arrays as it does tensors.
+- `indices-at=`: at which place it takes whole numbers of places, whatever else it works on, and calls them `indices`.
 - `takes-elements`: shows nothing of the dataset that it takes elements from, but how many there are: not its class, nor its text.
 - `ops`: name spaces of ops. `runs-no-op`: among them, but runs none.
 - `twin=`: the op that does what a function of another library does. `alike=`: so that a call may stay as it is: with so
