@@ -121,7 +121,7 @@ $(TOOLS): $(INSTALLED) pyproject.toml
 	@touch $@
 
 $(TENSORFLOW): $(INSTALLED) pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[verify]'
+	$(BIN)/python -m pip install --quiet --editable '.[verify]' --group older-keras
 	@touch $@
 
 $(MKDOCS): $(INSTALLED) pyproject.toml

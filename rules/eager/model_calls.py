@@ -15,6 +15,7 @@ from tflint_perf.analysis.execution.given_models import GivenModels
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import Seldom, extent
 from tflint_perf.analysis.execution.timed_calls import is_only_timed
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
@@ -122,10 +123,6 @@ def _is_unpacked_otherwise(arg: cst.Arg) -> bool:
 # Models whose own `call` is a `tf.function`: calling them in eager code runs a graph.
 
 
-# Parameters are followed through no more calls than this.
-_COMPILED_MODELS_DEEPEST = 3
-
-
 class CompiledModels:
     """Answers which models are compiled themselves."""
 
@@ -172,7 +169,7 @@ class CompiledModels:
         """Whether `called` is a parameter, and callers, here or in other files, give a compiled model as that."""
         found = self._infer.bindings_reaching(called) if isinstance(called, cst.Name) else None
         function = found[0].function if found is not None else None
-        if found is None or function is None or depth > _COMPILED_MODELS_DEEPEST:
+        if found is None or function is None or depth > CALLS_DEEP:
             return False
         names = [binding.name for binding in found[1] if binding.kind == "param"]
         here = (given for name in names for given in self._calls.arguments(function, name))

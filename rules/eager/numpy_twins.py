@@ -12,6 +12,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, has, library
 from tflint_perf.analysis.execution.tapes import tape_around
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.syntax import argument, callee_name, descendants, integer, keyword_argument
 from tflint_perf.analysis.rewriting.ops_for_numpy import op_for
 from tflint_perf.analysis.values.calls import CallGraph
@@ -25,7 +26,6 @@ _PLACES = frozenset({"argmax", "argmin"})
 _ARITHMETIC = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide, cst.Power)
 # What an op is told by name besides tensors.
 _SETTINGS = frozenset({"axis", "name", "shape", "dtype", "depth", "keepdims", "num", "perm"})
-_DEEPEST = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Twins:
     def _is_float(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool:
         """Whether a tensor, or that part of several, is surely one of floats."""
         known = self._infer.value(node).dtype if not path else ""
-        if known or depth > _DEEPEST:
+        if known or depth > NAMES_DEEP:
             return known.startswith(("float", "bfloat", "half"))
         match node:
             case cst.Name():

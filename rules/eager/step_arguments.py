@@ -8,6 +8,7 @@ from dataclasses import field
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, has
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
@@ -35,8 +36,6 @@ _OBJECTS = frozenset(
     | {"strategy", "string", "none", "dict", "module"}
 )
 _TENSORS = frozenset({"tensor", "variable"})
-# How many functions in a row an argument is followed through.
-_DEEPEST = 3
 # What has to be known while a function is traced.
 _STATIC = frozenset({"axis", "depth", "num", "shape", "units", "num_classes", "perm", "training", "keepdims"})
 
@@ -440,7 +439,7 @@ class Arguments:
                 "layer",
             )
             return not is_known and self._is_mask(use)
-        if depth > _DEEPEST:
+        if depth > CALLS_DEEP:
             return False
         at = list(call.args).index(given)
         names = [

@@ -14,6 +14,7 @@ from tflint_perf.analysis.execution.guards import Guards
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.sizes import has_environment
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import calls_below, is_constant, last_name
 from tflint_perf.analysis.training.feeds import Feeds
@@ -153,8 +154,6 @@ class HostConversions:
 # program has just played.
 
 
-# How many names, calls and parameters are followed to where a batch comes from.
-_DEEPEST = 6
 _CONSTRUCTORS = frozenset({"__init__", "build", "setup"})
 
 
@@ -201,7 +200,7 @@ class StandingData:
         )
 
     def _is_part(self, node: cst.BaseExpression, depth: int) -> bool:
-        if depth > _DEEPEST:
+        if depth > CALLS_DEEP:
             return False
         match node:
             case cst.Subscript():

@@ -10,14 +10,13 @@ from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_batch, names_a_measure, names_an_input, names_no_batch
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.sizes import has_environment
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, callee_name, is_constant, is_name, last_name
 from tflint_perf.analysis.training.file_reads import FileReads
 from tflint_perf.analysis.training.sessions import Sessions
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-
-_DEEPEST = 3
 
 
 class SessionFeeds:
@@ -105,7 +104,7 @@ class SessionFeeds:
         if isinstance(key, cst.Attribute):
             bindings = self._infer.classes.bindings_of(key)
         values = [b.value for b in bindings if b.path == () and b.value is not None]
-        if len(values) < len(bindings) or depth > _DEEPEST:
+        if len(values) < len(bindings) or depth > CALLS_DEEP:
             return []
         shapes = [self._declared(value, depth + 1) for value in values]
         return [shape for each in shapes for shape in each] if all(shapes) else []
@@ -124,13 +123,13 @@ class SessionFeeds:
                 for element in fed.elements:
                     if isinstance(element, cst.DictElement):
                         yield element.key, element.value
-            case cst.Name() if depth < _DEEPEST:
+            case cst.Name() if depth < CALLS_DEEP:
                 found = self._infer.bindings_reaching(fed)
                 for binding in found[1] if found is not None else ():
                     if binding.kind == "assign" and binding.path == () and binding.value is not None:
                         yield from self._pairs(binding.value, depth + 1)
                         yield from self._put_into(fed, binding)
-            case cst.Call() if depth < _DEEPEST:
+            case cst.Call() if depth < CALLS_DEEP:
                 for target in self._calls.targets(fed):
                     for returned in target.returns:
                         if returned.value is not None:

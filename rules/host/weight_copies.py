@@ -13,6 +13,7 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steady_conditions import asks_for_enough
 from tflint_perf.analysis.execution.steps import GradientSteps
 from tflint_perf.analysis.execution.trains import trains_by
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, names_read
@@ -109,7 +110,6 @@ _VARIABLES = frozenset(
     {"weights", "variables", "trainable_weights", "trainable_variables", "non_trainable_variables"}
 )
 _HOLDERS = ("model", "layer")
-_DEEPEST = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class WeightCopies:
         """The expressions that `node` is made from, through names and lists that are filled."""
         yield node
         for name in names_read(node):
-            found = self._infer.bindings_reaching(name) if depth < _DEEPEST else None
+            found = self._infer.bindings_reaching(name) if depth < CALLS_DEEP else None
             for binding in found[1] if found is not None else ():
                 if (
                     binding in seen

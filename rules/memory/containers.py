@@ -12,6 +12,7 @@ from tflint_perf.analysis.conventions import names_a_metric, names_a_part, names
 from tflint_perf.analysis.execution.counters import Counters
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.tapes import is_under_tape
+from tflint_perf.analysis.limits import CALLS_DEEP, NAMES_DEEP
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
@@ -41,7 +42,6 @@ _SHRINKING = frozenset(["clear", "pop", "popleft", "popitem", "remove"])
 _FEW = 16
 # No more than this is kept to be shown.
 _MOST_SHOWN = 100
-_DEEPEST = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Containers:
     @remembered
     def _life(self, container: cst.BaseExpression, node: cst.CSTNode, depth: int) -> Life:
         bindings = self.bindings(container)
-        if not bindings or depth > _DEEPEST:
+        if not bindings or depth > NAMES_DEEP:
             return "unknown"
         lives = {self._life_from(binding, node, depth) for binding in bindings}
         if len(lives) > 1 and all(self._may_be_list(binding) for binding in bindings):
@@ -281,7 +281,6 @@ def _items(value: cst.BaseExpression, method: str) -> tuple[cst.BaseExpression, 
 
 _GRADIENT = ("gradient", "gradients", "apply_gradients")
 _IN_ARGUMENTS = (cst.Arg, cst.Element, cst.DictElement, cst.List, cst.Tuple, cst.Dict)
-_KEPT_DEEPEST = 12
 
 
 class Kept:
@@ -315,7 +314,7 @@ class Kept:
         if self._is_recorded_here(node):
             return True
         function = self._calls.function_at(node)
-        return function is not None and depth < _KEPT_DEEPEST and self._is_called_under_tape(function, depth)
+        return function is not None and depth < CALLS_DEEP and self._is_called_under_tape(function, depth)
 
     @remembered
     def _is_called_under_tape(self, function: Function, depth: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, has, library
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.flow import encloses
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Block, Function
@@ -16,7 +17,6 @@ from tflint_perf.analysis.values.infer import Inference
 _ON_DEVICES = frozenset({"tensor", "tensors", "variable", "strategy"})
 # Where an expression may be passed over.
 _CONDITIONAL = (cst.IfExp, cst.BooleanOperation, cst.Assert, *COMPREHENSIONS)
-_DEEPEST = 8
 
 
 class DeviceSetup:
@@ -68,7 +68,7 @@ class DeviceSetup:
         if self._infer.value(call.func).kind == "compiled":
             return True
         targets = self._calls.targets(call)
-        return len(targets) == 1 and depth < _DEEPEST and self._function_sets_up(targets[0], depth)
+        return len(targets) == 1 and depth < NAMES_DEEP and self._function_sets_up(targets[0], depth)
 
     def _function_sets_up(self, function: Function, depth: int) -> bool:
         node = function.node

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.execution.tapes import GRADIENTS
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.flow import encloses, loops_around
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Loop
@@ -24,8 +25,6 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting, sources, taken_part, with_targets
 from tflint_perf.records import dataclass
-
-_DEEPEST = 8
 
 # Of a subscript, only one with a constant key: `gradients["actor"]`.
 Total = cst.Name | cst.Attribute | cst.Subscript
@@ -144,7 +143,7 @@ class GradientSums:
     @remembered
     def _is_one_gradient(self, node: cst.BaseExpression, depth: int) -> bool:
         """Whether `node` is computed from one of the gradients that a tape gave."""
-        if depth > _DEEPEST:
+        if depth > NAMES_DEEP:
             return False
         match node:
             case cst.Subscript():
@@ -169,7 +168,7 @@ class GradientSums:
     @remembered
     def _are_gradients(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool:
         """Whether `node`, or the part of it that is asked for, is what a tape gave for several variables."""
-        if depth > _DEEPEST:
+        if depth > NAMES_DEEP:
             return False
         match node:
             case cst.Name():

@@ -8,6 +8,7 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import argument, calls_below, is_name
 from tflint_perf.edit import Editor
@@ -16,7 +17,6 @@ from tflint_perf.rule import Refusal, Repair, Report, Rule
 from .ahead import move_ahead
 from .device_setup import DeviceSetup
 
-_DEEPEST = 8
 _PLAIN = frozenset({"print", "len", "range", "enumerate", "str", "int", "RuntimeError", "ValueError"})
 
 
@@ -102,7 +102,7 @@ def _runs_before(model: Model, call: cst.Call, early: cst.Call, depth: int) -> b
         and model.infer.place(call).order < model.infer.place(early).order
     ):
         return True
-    sites = model.calls.sites(function) if function is not None and depth < _DEEPEST else []
+    sites = model.calls.sites(function) if function is not None and depth < CALLS_DEEP else []
     return any(_runs_before(model, site, early, depth + 1) for site in sites)
 
 

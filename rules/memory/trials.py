@@ -11,6 +11,7 @@ from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
 from tflint_perf.analysis.execution.trains import trains_by
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants, mentions, target_names
@@ -24,7 +25,6 @@ _FREES = frozenset({"clear_session", "collect", "reset_default_graph", "malloc_t
 # So few models are compared, or are folds of one: their memory does not add up to much.
 _FEW = 5
 _SEVERAL = 20
-_DEEPEST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class Trials:
         for function, name in self._handed_to(mention, parent):
             if self._updates_compiled(function):
                 return True
-            if depth < _DEEPEST and any(
+            if depth < CALLS_DEEP and any(
                 self._trains(node, depth + 1) for node in self._reads(function, name)
             ):
                 return True
@@ -177,7 +177,7 @@ class Trials:
         parent = self._walk.parents.get(mention)
         if isinstance(parent, cst.Attribute | cst.Call):
             return False
-        if not isinstance(parent, cst.Arg) or depth > _DEEPEST:
+        if not isinstance(parent, cst.Arg) or depth > CALLS_DEEP:
             return True
         call = self._walk.parents.get(parent)
         if isinstance(call, cst.Call) and has(self._infer.names.qualified(call.func), "keras-utility"):

@@ -11,6 +11,7 @@ from tflint_perf.analysis.apis.facts import has, last_names, methods
 from tflint_perf.analysis.conventions import names_training_data
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.op_loops import is_read
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.pipelines.successors import Successors, is_name_of_evaluation
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
@@ -40,8 +41,6 @@ _COUNTED = frozenset(
 # A dataset of no more elements than this is looked at, not trained on.
 _FEW = 100
 _NAMES = frozenset({"list_files", "shuffle", "shard", "cache", "prefetch"})
-# Elements are followed through no more calls and names than this.
-_DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +216,7 @@ class Materializations:
         """Whether the program keeps only a statistic of the elements that `node` gives, or the distinct ones among
         them: a vocabulary, bounds, what a layer adapts to. That is learnt from the whole dataset, once."""
         parent = self._walk.parents.get(node)
-        if depth > _DEEPEST:
+        if depth > NAMES_DEEP:
             return False
         match parent:
             case cst.Arg(keyword=None):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, has
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Class, Function
 from tflint_perf.analysis.python.syntax import (
@@ -55,8 +56,6 @@ _FLOWS = {
     "flow_from_directory": "tf.keras.utils.image_dataset_from_directory",
     "flow_from_dataframe": DECODER,
 }
-# Functions that call functions, no deeper than this.
-_DEEPEST = 4
 
 
 class PlainNumpy:
@@ -194,7 +193,7 @@ class _Reader:
 
     @remembered
     def is_plain_function(self, function: Function, depth: int) -> bool:
-        plain = not function.decorators and not function.yields and depth <= _DEEPEST
+        plain = not function.decorators and not function.yields and depth <= CALLS_DEEP
         return plain and self.is_plain(function.node.body, depth)
 
     def is_plain(self, node: cst.CSTNode, depth: int) -> bool:

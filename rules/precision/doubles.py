@@ -11,6 +11,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has, last_names, methods
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steps import GradientSteps
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.pipelines.pipelines import Pipelines
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding
@@ -29,8 +30,6 @@ _INTEGER_TYPES = frozenset({"uint8", "int8", "int16", "int32", "int64", "uint16"
 # Words of a file that has thought of double precision.
 _THOUGHT_OF = re.compile(r"float64|floatx|\bdouble\b", re.I)
 _OPERATORS = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide)
-# Names that stand for names, no deeper than this.
-_DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +132,7 @@ class Doubles:
     @remembered
     def _is_double(self, node: cst.BaseExpression, depth: int) -> bool:
         """Whether `node` is known to be a float64 array."""
-        if depth > _DEEPEST:
+        if depth > NAMES_DEEP:
             return False
         match node:
             case cst.Name():
@@ -185,7 +184,7 @@ class Doubles:
     @remembered
     def _is_whole(self, node: cst.BaseExpression, depth: int) -> bool:
         """Whether `node` is known to be an array of integers, which a division makes float64."""
-        if depth > _DEEPEST:
+        if depth > NAMES_DEEP:
             return False
         if self._infer.value(node).kind == "array" and self._infer.value(node).dtype in _INTEGER_TYPES:
             return True
@@ -215,7 +214,7 @@ class Doubles:
     def _is_loaded(self, binding: Binding) -> bool:
         """Whether `binding` holds the 8-bit images of one of Keras's data sets."""
         value, path = binding.value, binding.path or ()
-        for _ in range(_DEEPEST):
+        for _ in range(NAMES_DEEP):
             outer = self._only_binding(value) if isinstance(value, cst.Name) else None
             if outer is None:
                 break

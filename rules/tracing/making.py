@@ -16,6 +16,7 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.symbolic import Symbolic
 from tflint_perf.analysis.execution.tapes import GRADIENTS
 from tflint_perf.analysis.execution.trains import METHODS, trains_by
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
@@ -36,8 +37,6 @@ Time = Literal["step", "epoch", "traced"]
 
 _PER_EPOCH = frozenset({"variable", "layer", "optimizer"})
 _TRAINED = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
-# Callers of helpers are followed no further than this.
-_DEEPEST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +250,7 @@ class Making:
 
     def _call_served_by(self, function: Function | None, depth: int) -> Function | None:
         """The `call` of a Keras class that `function` is, or that alone runs it, itself or through others."""
-        if function is None or depth > _DEEPEST:
+        if function is None or depth > CALLS_DEEP:
             return None
         if self._is_called_by_keras(function):
             return function if function.name == "call" else None

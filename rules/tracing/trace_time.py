@@ -11,6 +11,7 @@ from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.conventions import names_a_loss, names_a_metric, names_a_model, tells_of_tracing
 from tflint_perf.analysis.execution.once import Once
 from tflint_perf.analysis.execution.symbolic import Symbolic
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import (
     callee_name,
@@ -29,8 +30,6 @@ from .keras_code import KerasCode
 Kind = Literal["value", "number", "print", "numpy", "random", "time", "append"]
 
 _TAKES_VALUE = frozenset({"numpy", "item", "tolist"})
-# Names that stand for names, no deeper than this.
-_DEEPEST = 12
 _FORMATS = frozenset({"str", "repr", "format"})
 # What an optimizer keeps in variables.
 _OF_OPTIMIZERS = frozenset({"lr", "learning_rate", "iterations"})
@@ -199,7 +198,7 @@ class TraceTime:
     def _seems_computed(self, node: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether `node`, of unknown kind, is an optimizer's variable, or what models, losses and arithmetic made of
         tensors."""
-        if self._infer.value(node).kind not in ("unknown", "tensor", "variable") or depth > _DEEPEST:
+        if self._infer.value(node).kind not in ("unknown", "tensor", "variable") or depth > NAMES_DEEP:
             return False
         match node:
             case cst.Attribute():

@@ -10,6 +10,7 @@ from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.execution.iterations import FEW
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.python_numbers import Numbers
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import callee_name, calls_below, is_constant, is_name
@@ -18,7 +19,6 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import is_count
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
-_DEEPEST = 8
 _ARITHMETIC = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide, cst.Power)
 _COUNTING = (cst.AddAssign, cst.SubtractAssign, cst.MultiplyAssign, cst.DivideAssign, cst.PowerAssign)
 # What keeps a number within bounds, or in steps.
@@ -41,7 +41,7 @@ class NewValues:
 
     def come_each_step(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is known to be new each time: a counter that goes on, a draw, a loss, and arithmetic with them."""
-        if node in self._asked or len(self._asked) > _DEEPEST:
+        if node in self._asked or len(self._asked) > NAMES_DEEP:
             return False
         self._asked.add(node)
         try:
@@ -146,7 +146,7 @@ class NewValues:
 
     def _is_repeated(self, function: Function | None, depth: int = 0) -> bool:
         """Whether a loop calls `function`."""
-        if function is None or depth > _DEEPEST:
+        if function is None or depth > NAMES_DEEP:
             return False
         return any(caller.looped for caller in self._calls.callers_outside(function)) or any(
             self._loops.innermost_loop(site) is not None
@@ -199,7 +199,7 @@ class NewValues:
 
     def _written(self, node: cst.BaseExpression | None, depth: int) -> int | None:
         """How many values `node` may have at most, all written in the source; None where it may have others."""
-        if node is None or depth > _DEEPEST:
+        if node is None or depth > NAMES_DEEP:
             return None
         if is_constant(node):
             return 1

@@ -139,6 +139,14 @@ def test_several_optimizers_in_one_line_are_in_the_loop_around_it(steps: Steps) 
     assert steps.loop() == "for _round in range(10):"
 
 
+def test_what_has_begun_to_update_behind_the_loop_does_not_say_what_its_steps_were(steps: Steps) -> None:
+    for _ in range(20):
+        steps.update("generator")
+        steps.update("critic")
+    steps.update("another")
+    assert steps.loop() == "for _ in range(20):"
+
+
 def test_an_optimizer_that_is_made_anew_for_each_step_is_one(steps: Steps) -> None:
     for batch in range(40):
         steps.update(f"adam {batch}")

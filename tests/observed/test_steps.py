@@ -216,6 +216,31 @@ def test_a_gan(tmp_path: Path, forks: Forks) -> None:
     assert _loop(tmp_path, record) == "for a, b in dataset:"
 
 
+def test_two_kerases_in_one_program(tmp_path: Path) -> None:
+    head = HEAD + (
+        "import tf_keras\n"
+        "older = tf_keras.Sequential([tf_keras.layers.Input((8,)), tf_keras.layers.Dense(1)])\n"
+        "older_optimizer = tf_keras.optimizers.Adam()\n"
+    )
+    program = head + (
+        "for epoch in range(2):\n"
+        "    for a, b in dataset:\n"
+        "        with tf.GradientTape(persistent=True) as tape:\n"
+        "            one = tf.reduce_mean((model(a) - b) ** 2)\n"
+        "            two = tf.reduce_mean((older(a) - b) ** 2)\n"
+        "        for net, way, loss in ((model, optimizer, one), (older, older_optimizer, two)):\n"
+        "            way.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))\n"
+        "    print(epoch)\n"
+        "older.compile('sgd', 'mse')\n"
+        "print(sorted(older.fit(x, y, verbose=0).history))\n"
+    )
+    seen = _run(tmp_path, program, steps=200)
+    assert (seen.record.ended, seen.record.code) == ("end", 0)
+    assert seen.stdout.splitlines() == ["0", "1", "['loss']"]
+    assert _loop(tmp_path, seen.record) == "for a, b in dataset:"
+    assert seen.record.steps.count in range(79, 81)
+
+
 @pytest.mark.parametrize(
     ("samples", "steps"),
     [

@@ -4,7 +4,7 @@
 the others; `rewriting`, what moving, tracing or staging code would break; `pipelines`, what becomes of datasets;
 `training`, what a program does as it trains; `execution`, which code runs where and how often; `values`, what expressions
 give; `conventions`, what users call things; `python`, the tree with its scopes and names; `apis`, what libraries' functions
-are and do.
+are and do; `limits`, how far values are followed.
 
     model = Model(cst.parse_module(text), text)
     for call in model.calls_to("tf.data.Dataset.map"):

@@ -234,13 +234,19 @@ class Clock:
         if self.is_in_library():
             name, row, _ = active[0].around[-1]
             return name, row
-        common = _common([_chain(source, alone=self._is_alone(source)) for source in active])
         # Several optimizers that update in one line are in no loop over them.
-        common = common or _common([_chain(source, alone=True) for source in active])
+        common = self._common_loops(active, alone=False) or self._common_loops(active, alone=True)
         if common:
             return common[-1]
         name, row, _ = active[0].around[-1]
         return name, row
+
+    def _common_loops(self, active: Sequence[Source], *, alone: bool) -> list[Row]:
+        """The loops around the source that updates most and all others that share one with it: what has only begun to update, as
+        a `fit` behind the loop, does not say what the steps were."""
+        chains = {id(one): _chain(one, alone=alone or self._is_alone(one)) for one in active}
+        most = chains[id(max(active, key=lambda one: one.count))]
+        return _common([most, *(chain for chain in chains.values() if not set(chain).isdisjoint(most))])
 
     def is_in_library(self) -> bool:
         """Whether the rounds are those of a library's own loop (`fit`).

@@ -11,6 +11,7 @@ from tflint_perf.analysis.conventions import names_a_generator, names_a_stream
 from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.execution.sizes import Size, Sizes
 from tflint_perf.analysis.execution.trains import FITS
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 _OF_BATCHES = frozenset(
     {"enumerate", "prefetch", "shuffle", "take", "skip", "repeat", "cache", "map", "as_numpy_iterator"}
 )
-# What a call is given is followed through no more names and lists than this.
-_DEEPEST = 5
 # Arguments of `fit`, `evaluate` and `predict` that only make sense for a whole dataset.
 _OF_WHOLE_DATASETS = ("steps", "steps_per_epoch", "validation_data", "validation_split", "validation_steps")
 
@@ -192,7 +191,7 @@ class Batches:
 
     def _parts(self, given: cst.BaseExpression, depth: int = 0) -> list[cst.BaseExpression]:
         """What a call is given, through names, as one of several inputs, or by one of two choices."""
-        if depth > _DEEPEST:
+        if depth > CALLS_DEEP:
             return []
         below: list[cst.BaseExpression] = []
         match given:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.names import Names
 from tflint_perf.analysis.python.scopes import Binding, Function, Scope
 from tflint_perf.analysis.python.syntax import argument, has_stars, integer, string
@@ -20,8 +21,6 @@ from tflint_perf.records import dataclass
 Constant = tuple[object] | None
 Named = Callable[[cst.Name], Constant]
 _WORDS: dict[str, tuple[object]] = {"True": (True,), "False": (False,), "None": (None,)}
-# Names that stand for names, no deeper than this.
-_DEEPEST = 5
 
 
 def none_known(name: cst.Name) -> Constant:
@@ -50,7 +49,7 @@ class Decided:
     def _of_name(self, name: cst.Name, depth: int, *, steps: bool) -> Constant:
         """The one constant that a name stands for, as far as this file and those that call it show."""
         found = self._infer.bindings_reaching(name)
-        if found is None or depth > _DEEPEST:
+        if found is None or depth > CALLS_DEEP:
             return None
         given = [each for binding in found[1] for each in self._given(binding, found[0], steps)]
         constants = {

@@ -18,6 +18,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, has, library, methods
 from tflint_perf.analysis.execution.tapes import is_under_tape
+from tflint_perf.analysis.limits import MANY_PLACES
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import (
@@ -39,7 +40,6 @@ Path = tuple[int, ...]
 _ENDS = frozenset({"input", "inputs", "output", "outputs"})
 # What a call may give that computes with tensors of such a model.
 _MAY_BE_TENSORS = frozenset({"unknown", "tensor", "list", "tuple", "dict"})
-_DEEPEST = 40
 
 
 class FunctionalModels:
@@ -108,7 +108,7 @@ class FunctionalModels:
 
     def _ask(self, node: cst.BaseExpression, path: Path, seen: set[tuple[cst.CSTNode, Path]]) -> bool:
         """Whether `node`, or the part of it that is asked for, is of such a model, or any of it."""
-        if (node, path) in seen or len(seen) > _DEEPEST**2:
+        if (node, path) in seen or len(seen) > MANY_PLACES:
             return False
         seen.add((node, path))
         match node:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Set
 
 import libcst as cst
 
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import part_at
@@ -70,10 +71,6 @@ class GivenModels:
 # Through which parameters other files give the object that an expression stands for.
 
 
-# Names, attributes and calls are followed no deeper than this.
-_DEEPEST = 4
-
-
 def parameters_behind(
     infer: Inference, calls: CallGraph, node: cst.BaseExpression
 ) -> set[tuple[str, str, int]]:
@@ -90,7 +87,7 @@ def behind(
     infer: Inference, calls: CallGraph, node: cst.BaseExpression | None, depth: int = 0
 ) -> Iterator[tuple[Function, str]]:
     """The same parameters by their functions and names, also of functions that other files can't name."""
-    if depth > _DEEPEST:
+    if depth > CALLS_DEEP:
         return
     found = infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
     bindings: list[Binding] = found[1] if found is not None else []

@@ -7,6 +7,7 @@ import math
 import libcst as cst
 
 from tflint_perf.analysis.conventions import names_a_critic, names_a_part, names_much, names_settings
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Loop
 from tflint_perf.analysis.python.syntax import (
@@ -26,7 +27,6 @@ from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
 # A loop of so few iterations costs next to nothing.
 FEW = 16
-_DEEPEST = 8
 
 
 class Iterations:
@@ -63,7 +63,7 @@ class Iterations:
     # Lengths: `inf` for a length that the code does not show, 0 for what is not understood
 
     def _most(self, node: cst.BaseExpression, traced: bool, depth: int) -> float:
-        if depth > _DEEPEST:
+        if depth > NAMES_DEEP:
             return 0
         match node:
             case cst.List() | cst.Tuple() | cst.Set():

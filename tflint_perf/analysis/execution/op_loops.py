@@ -13,6 +13,7 @@ from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.execution.trains import trains_by
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import (
@@ -34,7 +35,6 @@ _READS = frozenset(["numpy", "item", "tolist", "get_shape", "as_list", "set_shap
 _LIST_METHODS = frozenset(["append", "extend"])
 _ON_HOST = frozenset(["float", "int", "bool", "numpy", "item", "tolist"])
 _PARTS = ("layer", "model", "variable", "optimizer")
-_DEEPEST = 6
 
 
 class OpLoops:
@@ -153,7 +153,7 @@ class OpLoops:
             return True
         if has(name, "ops"):
             return kind in ("tensor", "list", "tuple") or has(name, "tensor-array")
-        if name or depth > _DEEPEST:
+        if name or depth > CALLS_DEEP:
             return False
         targets = self._calls.targets(call)
         if targets:

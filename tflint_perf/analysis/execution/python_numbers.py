@@ -12,6 +12,7 @@ from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.iterations import FEW
 from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import argument, callee_name, names_read
@@ -27,8 +28,6 @@ NumberType = Literal["int", "float", "bool", "number"]
 Change = Literal["step", "epoch"]
 # "?" is a type that is being worked out: it says nothing against others.
 _Found = NumberType | None | Literal["?"]
-
-_DEEPEST = 12
 
 
 class Numbers:
@@ -185,7 +184,7 @@ class Numbers:
             if self._invariance.varies(node, loop):
                 return self._at(loop)
             loop, inner = loop.parent, loop
-        if depth > _DEEPEST:
+        if depth > NAMES_DEEP:
             return frozenset()
         found: frozenset[Change] = frozenset()
         for name in names_read(node):

@@ -29,6 +29,7 @@ from tflint_perf.analysis.conventions import (
 )
 from tflint_perf.analysis.execution import sizes as size_of_calls
 from tflint_perf.analysis.execution.filled_lists import appends_by_name, is_empty_list
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
@@ -53,8 +54,6 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.execution.loops import Loops
 
 Size = Literal["scalar", "sample", "batch", "unknown"]
-
-_DEEPEST = 12
 
 
 class Sizes:
@@ -320,9 +319,9 @@ class Sizes:
                 return True
             case "assign" | "augment" if binding.at.block.loop is not None:
                 return True
-            case "param" if depth < _DEEPEST:
+            case "param" if depth < NAMES_DEEP:
                 return any(self.varies(value, depth + 1) for value in self.given(binding))
-            case "assign" if binding.value is not None and binding.path == () and depth < _DEEPEST:
+            case "assign" if binding.value is not None and binding.path == () and depth < NAMES_DEEP:
                 return self.varies(binding.value, depth + 1)
         return False
 
@@ -332,7 +331,7 @@ class Sizes:
         if self._loops.innermost_loop(node) is not None:
             return True
         function = self.calls.function_at(node)
-        if function is None or depth >= _DEEPEST:
+        if function is None or depth >= NAMES_DEEP:
             return False
         if any(caller.looped for caller in self.calls.callers_outside(function)):
             return True

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, library, methods
 from tflint_perf.analysis.execution.compiled import Compiled
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants, is_name, keyword_argument, last_name
 from tflint_perf.analysis.values.bound_values import value_of_binding
@@ -36,7 +37,6 @@ _COMPARISONS = (
     cst.Equal,
     cst.NotEqual,
 )
-_DEEPEST = 12
 
 
 class Symbolic:
@@ -193,7 +193,7 @@ class Symbolic:
 
     def _ask(self, node: cst.CSTNode, path: tuple[int, ...], depth: int) -> bool:
         """Whether `node`, or the part of it that is asked for, is symbolic."""
-        if depth > _DEEPEST:
+        if depth > NAMES_DEEP:
             return False
         below = depth + 1
         match node:

@@ -10,6 +10,7 @@ from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.conventions import names_experience, names_noise
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.pipelines.batch_sources import BatchSources, calls_for_each
 from tflint_perf.analysis.pipelines.filled_arrays import FilledArrays
 from tflint_perf.analysis.python.scopes import Class, Function
@@ -32,7 +33,6 @@ from tflint_perf.analysis.values.outside import RUN_OVER
 from tflint_perf.analysis.values.values import UNKNOWN, Value
 
 _SPECIAL_METHODS = ("__iter__", "__next__", "__getitem__")
-_DEEPEST = 4
 
 
 class BatchMakers:
@@ -91,7 +91,7 @@ class BatchMakers:
         return any(loop_of(call) or has(name_of(call.func), "maps") for call in function.calls) or any(
             self._works_on_samples(target, depth + 1)
             for call in function.calls
-            for target in (self._calls.targets(call) if depth < _DEEPEST else ())
+            for target in (self._calls.targets(call) if depth < CALLS_DEEP else ())
         )
 
     def how(self, node: cst.BaseExpression) -> Batch | None:
@@ -200,7 +200,7 @@ class BatchMakers:
             if isinstance(call, cst.Call):
                 if has(self._infer.names.qualified(call.func), *words):
                     return True
-                for target in self._calls.targets(call) if depth < _DEEPEST else ():
+                for target in self._calls.targets(call) if depth < CALLS_DEEP else ():
                     if self._compiled.is_eager(target.node.body) and self._preprocesses(
                         target.node.body, depth + 1, *words
                     ):
@@ -217,7 +217,7 @@ class BatchMakers:
 
     def _of_function(self, function: Function, depth: int = 0) -> Batch | None:
         """How `function`, or one that it calls, makes arrays sample by sample, or draws them."""
-        if function in self._made or depth > _DEEPEST or names_experience(function.name):
+        if function in self._made or depth > CALLS_DEEP or names_experience(function.name):
             return self._made.get(function)
         self._made[function] = None
         if function.owner is None or not names_experience(function.owner.name):

@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.limits import MANY_PLACES
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
 from tflint_perf.analysis.python.syntax import callee_name
@@ -23,8 +24,6 @@ from tflint_perf.analysis.values.values import Value
 _OTHERS = frozenset(
     {"dataset", "tensor", "array", "variable", "number", "string", "model", "layer", "session"}
 )
-# Names, helpers and callers are followed no deeper than this.
-_DEEPEST = 6
 
 
 class BatchSources:
@@ -77,7 +76,7 @@ class BatchSources:
         return tuple(self.given_by(function, at) for at in range(fewest))
 
     def _of(self, node: cst.BaseExpression, path: tuple[int, ...]) -> Batch | None:
-        if (node, path) in self._asked or len(self._asked) > _DEEPEST**2:
+        if (node, path) in self._asked or len(self._asked) > MANY_PLACES:
             return None
         self._asked.add((node, path))
         if not path:

@@ -11,6 +11,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import fact, has, library, methods
 from tflint_perf.analysis.conventions import names_a_batch, names_the_batch_size
 from tflint_perf.analysis.execution.elements import adds_batch_axis
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.reach import remembered
@@ -26,8 +27,6 @@ Elements = Literal["single", "ones", "batches", "unknown"]
 
 _BY_NAME: dict[str, Elements] = {"single": "single", "ones": "ones", "batches": "batches"}
 _STRUCTURES = (cst.Name, cst.Tuple, cst.List, cst.Dict)
-# Names that stand for names, no deeper than this.
-_DEEPEST = 4
 
 
 class Batching:
@@ -75,7 +74,7 @@ class Batching:
         """Whether the rows of `node`, which is sliced, may be batches: by a name, an axis put in front, or its shape."""
         if adds_batch_axis(node) or any(names_a_batch(name) for name in _names_in(node)):
             return True
-        for name in names_read(node) if depth < _DEEPEST else ():
+        for name in names_read(node) if depth < CALLS_DEEP else ():
             found = self._infer.bindings_reaching(name)
             for binding in found[1] if found is not None else ():
                 if isinstance(binding.value, _STRUCTURES) and binding.kind == "assign":

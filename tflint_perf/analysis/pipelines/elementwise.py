@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, methods
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, has_stars, is_name, string
 from tflint_perf.analysis.values.infer import Inference
@@ -14,8 +15,6 @@ from tflint_perf.analysis.values.values import Pipeline
 from tflint_perf.records import dataclass
 
 _OPERATORS = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide, cst.FloorDivide, cst.Modulo, cst.Power)
-# Functions that call functions, no deeper than this.
-_DEEPEST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ class _Reader:
         self.saw_op = False
 
     def call(self, function: Function, given: list[_Term], depth: int) -> _Term | None:
-        if depth > _DEEPEST or arity(function) != len(given) or function.yields:
+        if depth > CALLS_DEEP or arity(function) != len(given) or function.yields:
             return None
         if not all(map(self._keeps, (given.decorator for given in function.decorators))):
             return None

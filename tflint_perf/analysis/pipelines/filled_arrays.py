@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -20,8 +21,6 @@ from tflint_perf.analysis.python.syntax import (
     names_read,
 )
 from tflint_perf.analysis.values.infer import Inference
-
-_DEEPEST = 4
 
 
 class FilledArrays:
@@ -166,7 +165,7 @@ class FilledArrays:
         if isinstance(node, cst.Call):
             return True
         found = (
-            self._infer.bindings_reaching(node) if isinstance(node, cst.Name) and depth < _DEEPEST else None
+            self._infer.bindings_reaching(node) if isinstance(node, cst.Name) and depth < CALLS_DEEP else None
         )
         if found is None or not isinstance(node, cst.Name):
             return False

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.pipelines.stages import Stages
 from tflint_perf.analysis.python.conditions import exits_before
@@ -46,8 +47,6 @@ _ONE_UNLESS: dict[type[cst.BaseCompOp], tuple[int, ...]] = {
     cst.GreaterThan: (0, 1),
     cst.GreaterThanEqual: (1, 2),
 }
-# Names that stand for names, no deeper than this.
-_DEEPEST = 5
 
 
 class Parallelism:
@@ -106,7 +105,7 @@ class Parallelism:
     def are_several_files(self, node: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether `node` is known to give several file names: a list of them, a pattern's matches, a dataset."""
         match node:
-            case _ if depth > _DEEPEST or (not depth and self._are_told_to_be_one(node)):
+            case _ if depth > CALLS_DEEP or (not depth and self._are_told_to_be_one(node)):
                 return False
             case cst.List() | cst.Tuple():
                 return len(node.elements) > 1

@@ -12,6 +12,7 @@ from tflint_perf.analysis.execution.guards import Guards
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import Once
+from tflint_perf.analysis.limits import CALLS_DEEP, MANY_FUNCTIONS
 from tflint_perf.analysis.pipelines.stages import Stages
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import (
@@ -34,10 +35,6 @@ from tflint_perf.records import dataclass
 _CHEAP = frozenset({"range", "random"})
 # Stages that are worth building once; others take, skip or repeat what is there.
 _STAGES = ("map", "flat_map", "interleave", "filter", "shuffle", "batch", "padded_batch")
-# Calls through functions, no deeper than this.
-_DEEPEST = 4
-# Where many functions call each other, there are more ways to one of them than can be gone.
-_MOST_WAYS = 100
 # What a call, an argument or a structure around a dataset is made of.
 _INSIDE = (cst.Attribute, cst.Call, cst.Arg, cst.Tuple, cst.List, cst.Element)
 
@@ -160,7 +157,7 @@ class Rebuilt:
     def _places(self, node: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, Loop, Entered]]:
         """The places in training loops that build the dataset `node`, directly or through calls."""
         waiting: list[tuple[cst.BaseExpression, Entered]] = [(node, {})]
-        for _ in range(_MOST_WAYS):
+        for _ in range(MANY_FUNCTIONS):
             if not waiting:
                 return
             place, entered = waiting.pop()
@@ -171,7 +168,7 @@ class Rebuilt:
             if loop is not None:
                 yield place, loop, entered
             elif self._loops.innermost_loop(place) is None and function is not None:
-                if function not in entered and len(entered) < _DEEPEST and not function.yields:
+                if function not in entered and len(entered) < CALLS_DEEP and not function.yields:
                     sites = self._calls.sites(function)
                     waiting += [(call, {**entered, function: call}) for call in sites if not has_stars(call)]
 

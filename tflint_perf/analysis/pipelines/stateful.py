@@ -11,6 +11,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.conventions import names_shaping
 from tflint_perf.analysis.execution.decided import Given, Told, constant_of, is_left_out, none_known
+from tflint_perf.analysis.limits import ALTERNATIVES
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Binding, Function
@@ -39,8 +40,6 @@ Run = tuple[Function, Given | None]
 _BUILTINS = frozenset(dir(builtins))
 # What is worse covers what is better.
 _WORST_FIRST: tuple[Nature, ...] = ("python", "random", "stateful", "hidden", "shaping")
-# A function is told apart by no more ways in which it is given constants.
-_MOST_WAYS = 8
 
 
 class Statefulness:
@@ -179,7 +178,7 @@ class Statefulness:
     def _run(self, function: Function, given: Given | None) -> Run:
         """A run that is told apart from others by what it is given, unless there are too many."""
         ways = self._ways.setdefault(function, set())
-        if given is not None and (given in ways or len(ways) < _MOST_WAYS):
+        if given is not None and (given in ways or len(ways) < ALTERNATIVES):
             ways.add(given)
             return function, given
         return function, None

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import library
 from tflint_perf.analysis.execution.invariance import Invariance
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name
 from tflint_perf.analysis.rewriting.parameters import Parameters
@@ -30,7 +31,6 @@ _READING_BUILTINS = frozenset(
 _CHANGING = frozenset({"shuffle", "put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis"})
 _SHOWN_AS_THEY_ARE = frozenset({"T", "reshape", "ravel", "squeeze", "transpose", "view", "swapaxes", "asarray", "expand_dims"})  # fmt: skip
 _CONTAINERS = frozenset({"array", "list", "dict"})
-_DEEPEST = 4
 
 
 class InPlace:
@@ -126,7 +126,7 @@ class InPlace:
     def _changes_given(self, target: Function, call: cst.Call, given: cst.Arg, depth: int) -> bool:
         """Whether a function of this file changes what it is given as an argument."""
         name = self._parameter(target, call, given)
-        if not name or depth > _DEEPEST:
+        if not name or depth > CALLS_DEEP:
             return False
         return any(self.changes(use, depth + 1) for use in self._infer.names.mentions_in(target, name))
 

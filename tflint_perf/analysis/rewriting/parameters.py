@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.execution.python_numbers import NumberType
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants_here, is_name
 from tflint_perf.analysis.values.calls import CallGraph
@@ -29,7 +30,6 @@ _WANT_PYTHON = {
 _SHAPES = frozenset(
     ["shape", "axis", "num", "depth", "size", "dims", "perm", "num_or_size_splits", "k", "training"]
 )
-_DEEPEST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Parameters:
             yield Need(use)
         elif library(qualified) == "tensorflow":
             yield from self._to_op(use, call, given)
-        elif self._calls.targets(call) and depth < _DEEPEST:
+        elif self._calls.targets(call) and depth < CALLS_DEEP:
             for target in self._calls.targets(call):
                 yield from self._to_function(use, arg, call, target, given, depth)
         elif name in ("assign", "assign_add", "assign_sub") and isinstance(call.func, cst.Attribute):

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, has, library
 from tflint_perf.analysis.execution.sizes import is_of_environment
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import argument, callee_name, is_constant
@@ -29,7 +30,6 @@ _OF_ONE_TYPE = frozenset(
 )
 # What casts what it is given to its own type.
 _CASTING = frozenset({"model", "layer", "loss", "metric"})
-_DEEPEST = 4
 
 
 class Passing:
@@ -65,7 +65,7 @@ class Passing:
     @remembered
     def _is_told_by_environment(self, node: cst.BaseExpression, depth: int) -> bool:
         """Whether a value is, or is made of, the reward or the end that a step of an environment tells."""
-        if depth > _DEEPEST:
+        if depth > CALLS_DEEP:
             return False
         match node:
             case cst.Name():
@@ -156,7 +156,7 @@ class Passing:
             if given.keyword is not None
             else Parameters.name_at(target, list(call.args).index(given))
         )
-        if not name or depth > _DEEPEST:
+        if not name or depth > CALLS_DEEP:
             return True
         return any(self._meets(use, depth + 1) for use in self.uses(target, name))
 

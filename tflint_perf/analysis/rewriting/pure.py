@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, has, methods
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name, has_stars
@@ -17,8 +18,6 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 
 _LITERALS = (cst.Integer, cst.Float, cst.Imaginary, cst.SimpleString, cst.ConcatenatedString)
-# Functions that call functions, no deeper than this.
-_DEEPEST = 4
 
 
 class Purity:
@@ -52,7 +51,7 @@ class Purity:
     def doubt_of_function(self, function: Function, move: Move, depth: int = 0) -> Doubt | None:
         """Why a function may give something else for the same arguments, or do more than to give it."""
         node = function.node
-        if depth > _DEEPEST or function.yields or function.scope.elsewhere:
+        if depth > CALLS_DEEP or function.yields or function.scope.elsewhere:
             return _of_call_unseen(node)
         for decorator in function.decorators:
             made = decorator.decorator

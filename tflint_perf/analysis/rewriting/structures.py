@@ -11,6 +11,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import fact, has, library, methods
 from tflint_perf.analysis.conventions import names_a_tape
 from tflint_perf.analysis.execution.tapes import GRADIENTS
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.scopes import Binding, Function, Scope
 from tflint_perf.analysis.python.syntax import COMPREHENSIONS, argument, callee_name, integer, last_name
 from tflint_perf.analysis.values.bound_values import value_of_binding
@@ -35,7 +36,6 @@ _PARTS = frozenset({"trainable_variables", "trainable_weights", "variables", "we
 _LAYERS_OF_SEVERAL = re.compile(r"RNN|LSTM|GRU|Attention|Bidirectional|TFSMLayer|Lambda|Wrapper")
 # How a gradient goes from the optimizer of mixed precision.
 _LIKE_FIRST = frozenset({"get_unscaled_gradients", "map_structure", "aggregate_gradients", "all_reduce"})
-_DEEPEST = 12
 
 
 class Structures:
@@ -52,7 +52,7 @@ class Structures:
         known = self._known.get(node)
         if known is not None:
             return known
-        if self._depth >= _DEEPEST:
+        if self._depth >= NAMES_DEEP:
             return "open"
         self._known[node] = "open"  # what is made of itself
         self._depth += 1
@@ -189,7 +189,7 @@ class Structures:
             return _either([self._at(node.body, path), self._at(node.orelse, path)])
         if isinstance(node, cst.Name):
             found = self._infer.bindings_reaching(node)
-            if found is not None and found[1] and self._depth < _DEEPEST:
+            if found is not None and found[1] and self._depth < NAMES_DEEP:
                 self._depth += 1
                 parts = [
                     self._at(b.value, (*b.path, *path)) if b.kind == "assign" and b.value is not None and b.path is not None

@@ -9,13 +9,12 @@ import libcst as cst
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steps import GradientSteps
 from tflint_perf.analysis.execution.tapes import is_under_tape
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import descendants, target_names
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-
-_DEEPEST = 4
 
 
 class Feeds:
@@ -70,7 +69,7 @@ class Feeds:
             return True
         if elsewhere and _gives(current) and self._is_fed_elsewhere(current):
             return True
-        return depth < _DEEPEST and any(
+        return depth < CALLS_DEEP and any(
             self._reaches(use, is_step, depth + 1, elsewhere=elsewhere) for use in self._uses(current)
         )
 

@@ -11,6 +11,7 @@ from tflint_perf.analysis.conventions import names_writing
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.short_loops import runs_over_files
 from tflint_perf.analysis.execution.steady_conditions import Usual
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -27,9 +28,6 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting, sources
 from tflint_perf.analysis.values.outside import RUN_OVER
-
-# Functions that read for a loop are followed through no more calls than this.
-_DEEPEST = 3
 
 
 class FileReads:
@@ -165,7 +163,7 @@ class FileReads:
                 return False
             items = {name.value for name in target_names(loop.node.target)}
             return any(mentions(arg.value, made_of(items, loop)) for arg in call.args)
-        if function is None or depth > _DEEPEST or self._calls.callers_outside(function):
+        if function is None or depth > CALLS_DEEP or self._calls.callers_outside(function):
             return False
         sites = [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
         return bool(sites) and all(self._is_of_each(site, depth + 1) for site in sites)

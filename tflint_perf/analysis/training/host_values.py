@@ -20,6 +20,7 @@ from tflint_perf.analysis.execution.guards import Guards
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.own_containers import OwnContainers
 from tflint_perf.analysis.execution.steady_conditions import Usual
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
@@ -46,9 +47,6 @@ from tflint_perf.analysis.values.values import UNKNOWN
 from tflint_perf.records import dataclass
 
 _FATES: dict[str, Fate] = {"sum": "summed", "picture": "drawn", "tensor": "returned"}
-# A value is followed through no more steps than this.
-_DEEPEST = 30
-_MOST_PARTS = 6  # tuples in tuples: a loop may put one around what it has
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ class _Way:
     def to(self, node: cst.CSTNode, path: tuple[int, ...]) -> _Way | None:
         """The way that goes on to a part of `node`; None where one of them has been there."""
         step = (node, path, self.within)
-        if step in self.reached or len(path) > _MOST_PARTS:
+        if step in self.reached or len(path) > NAMES_DEEP:
             return None
         self.reached.add(step)
         return replace(self, length=self.length + 1)
@@ -176,7 +174,7 @@ class HostValues:
             end = loop.node if loop is not None else None
             usual = all(map(self._usual.holds, conditions(self._walk, call, end, exits=False)))
             yield "shown" if usual else "glanced"
-        elif targets := (self._calls.targets(call) if way.length < _DEEPEST and not path else []):
+        elif targets := (self._calls.targets(call) if way.length < NAMES_DEEP and not path else []):
             made = self._takers.made_by(call)
             for target in targets if made != "sum" else ():
                 yield from self._parameter(call, arg, target, way)
@@ -345,7 +343,7 @@ class HostValues:
 
     def _returned(self, statement: cst.Return, path: tuple[int, ...], way: _Way) -> Iterator[Fate]:
         function = self._calls.function_at(statement)
-        sites = self._calls.sites(function) if function is not None and way.length < _DEEPEST else []
+        sites = self._calls.sites(function) if function is not None and way.length < NAMES_DEEP else []
         sites = [site for site in sites if self._loops.is_per_step(site)]
         callers = self._calls.callers_outside(function) if function is not None else ()
         callers = tuple(caller for caller in callers if caller.per_step)

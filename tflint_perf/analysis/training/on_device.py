@@ -10,6 +10,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.conventions import names_an_optimizer
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -33,10 +34,6 @@ _OF_ELEMENTS = frozenset({"sum", "max", "min", "list", "tuple", "sorted"})
 # What optimizers call their rates.
 _RATES = frozenset({"learning_rate", "lr"})
 _CPU = re.compile(r"cpu", re.I)
-
-
-# Nobody nests tuples any deeper.
-_DEEPEST_PATH = 8
 
 
 class OnDevice:
@@ -123,7 +120,7 @@ class OnDevice:
     def _ask(self, node: cst.BaseExpression, path: tuple[int, ...]) -> bool | None:
         """Whether `node`, or the part of it that is asked for, was made on the device; None where nothing tells."""
         key = (node, path)
-        if len(path) > _DEEPEST_PATH:
+        if len(path) > NAMES_DEEP:
             return None  # a function that takes a part of what it gives itself: `first, rest = split(x)` in `split`
         if key not in self._known:
             self._known[key] = None  # a value that depends on itself says nothing of itself

@@ -14,6 +14,7 @@ from tflint_perf.analysis.execution.once import Seldom
 from tflint_perf.analysis.execution.op_loops import is_read
 from tflint_perf.analysis.execution.steps import GradientSteps
 from tflint_perf.analysis.execution.tapes import is_under_tape
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.flow import loops_around, runs_beside
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import target_names
@@ -22,8 +23,6 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
 _TO_HOST = frozenset({"float", "int", "bool"})
-# Results are followed through no more ops and names than this.
-_DEEPEST = 4
 
 
 class PartsOfSteps:
@@ -139,7 +138,7 @@ class PartsOfSteps:
         """Whether all that is done with `node`, or with what ops make of it, takes it to the host."""
         parents = self._walk.parents
         parent = parents.get(node)
-        while isinstance(parent, cst.Arg | cst.Subscript) and depth <= _DEEPEST:
+        while isinstance(parent, cst.Arg | cst.Subscript) and depth <= CALLS_DEEP:
             node, parent = parent, parents.get(parent)
         match parent:
             case cst.Attribute(attr=cst.Name("numpy")):
@@ -150,10 +149,10 @@ class PartsOfSteps:
                     return True
                 return (
                     library(name) == "tensorflow"
-                    and depth < _DEEPEST
+                    and depth < CALLS_DEEP
                     and self._goes_to_host(parent, depth + 1)
                 )
-            case cst.Assign() if depth < _DEEPEST:
+            case cst.Assign() if depth < CALLS_DEEP:
                 uses = list(self._uses(parent))
                 return bool(uses) and all(self._goes_to_host(use, depth + 1) for use in uses)
         return False

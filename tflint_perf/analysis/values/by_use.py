@@ -10,6 +10,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, last_names, library, methods
 from tflint_perf.analysis.conventions import names_a_model
+from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.syntax import argument, is_name, keyword_argument, last_name, target_names
 from tflint_perf.analysis.values.frameworks import imports_another
 from tflint_perf.analysis.values.values import NOWHERE, UNKNOWN, Value, stream_from
@@ -27,8 +28,6 @@ _ON_BATCHES = ("train_on_batch", "test_on_batch", "predict_on_batch")
 OF_MODELS = frozenset((*_OF_MODELS, *_ALSO_OF_MODELS, *_ON_BATCHES, "fit_generator", "summary"))
 # What an object has that is no layer nor function: a model, where inputs of Keras are given to it.
 _BEYOND_LAYERS = ("predict", "evaluate", "fit", *_ON_BATCHES)
-# From one call to the next, inputs are followed no further than this.
-_DEEPEST = 5
 _MODEL = Value("model")
 # What only a dataset has, and what only a dataset has together.
 _OF_DATASETS = frozenset({"prefetch", "padded_batch", "num_parallel_calls"})
@@ -164,7 +163,7 @@ class ByUse:
             return bool(found[1]) and all(
                 b.kind == "assign" and b.path == () and self._is_input(b.value, depth + 1) for b in found[1]
             )
-        if not isinstance(node, cst.Call) or depth > _DEEPEST:
+        if not isinstance(node, cst.Call) or depth > CALLS_DEEP:
             return False
         return has(self._infer.names.qualified(node.func), "input") or self._takes_input(node, depth + 1)
 

@@ -9,6 +9,7 @@ from typing import Any
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.limits import DEFINITIONS_DEEP
 from tflint_perf.analysis.python.flow import reaching
 from tflint_perf.analysis.python.names import Names, canonical
 from tflint_perf.analysis.python.scopes import At, Binding, Function, Loop, Scope
@@ -35,9 +36,6 @@ from tflint_perf.analysis.values.values import (
     is_compiler,
     join,
 )
-
-# Deeper chains of definitions than this are not followed.
-_DEEPEST = 150
 
 
 class Inference:
@@ -91,7 +89,7 @@ class Inference:
         if known is not None:
             self._cuts += known is NEVER
             return known
-        if self._depth > _DEEPEST:
+        if self._depth > DEFINITIONS_DEEP:
             self._cuts += 1
             return UNKNOWN
         self._values[node] = NEVER  # a value that depends on itself adds nothing to itself

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact
+from tflint_perf.analysis.limits import ALTERNATIVES, NAMES_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, callee_name, integer, part_at
@@ -35,11 +36,8 @@ if TYPE_CHECKING:
 
 Found = frozenset[int]
 _UNKNOWN: Found = frozenset()
-_MOST_ALTERNATIVES = 8
 # Of no more elements than this one has a look at what they are.
 FEW = 10
-# Names, callers and sides of operators are followed no deeper than this.
-_DEEPEST = 8
 # No more than this is computed: `10 ** 100` counts nothing.
 _LARGEST = 2**62
 _OPERATORS: dict[type[cst.BaseBinaryOp], Callable[[int, int], int]] = {
@@ -129,7 +127,7 @@ class Integers:
         literal = integer(node)
         if literal is not None:
             return frozenset((literal,))
-        if depth > _DEEPEST:
+        if depth > NAMES_DEEP:
             return _UNKNOWN
         match node:
             case cst.UnaryOperation(operator=cst.Minus()):
@@ -160,16 +158,14 @@ class Integers:
         self, compute: Callable[..., int] | None, of: Iterable[cst.BaseExpression], depth: int
     ) -> Found:
         sides = [self._values(side, depth + 1) for side in of]
-        if compute is None or math.prod(map(len, sides)) > _MOST_ALTERNATIVES**2:
+        if compute is None or math.prod(map(len, sides)) > ALTERNATIVES**2:
             return _UNKNOWN
         try:
             found = {compute(*numbers) for numbers in product(*sides)}
         except ZeroDivisionError:
             return _UNKNOWN
         return (
-            frozenset(found)
-            if len(found) <= _MOST_ALTERNATIVES and max(found, default=0) < _LARGEST
-            else _UNKNOWN
+            frozenset(found) if len(found) <= ALTERNATIVES and max(found, default=0) < _LARGEST else _UNKNOWN
         )
 
     def _of_call(self, call: cst.Call, depth: int) -> Found:
@@ -235,7 +231,7 @@ class Integers:
 
     @remembered
     def _length(self, node: cst.BaseExpression, depth: int) -> int | None:
-        if depth > _DEEPEST:
+        if depth > NAMES_DEEP:
             return None
         items = written_out(self._infer, node)
         if items is not None:
@@ -344,7 +340,7 @@ def _either(alternatives: Iterable[Found]) -> Found:
     """What may be one of several; unknown where one of them is, or there are too many."""
     found = list(alternatives)
     joined = frozenset[int]().union(*found)
-    return joined if all(found) and len(joined) <= _MOST_ALTERNATIVES else _UNKNOWN
+    return joined if all(found) and len(joined) <= ALTERNATIVES else _UNKNOWN
 
 
 def _greatest(lengths: Iterable[int | None]) -> int | None:

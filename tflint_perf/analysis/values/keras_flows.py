@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, methods
+from tflint_perf.analysis.limits import CALLS_DEEP, NAMES_DEEP
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, keyword_argument
 from tflint_perf.analysis.values.infer import Inference
@@ -15,10 +16,6 @@ from tflint_perf.analysis.values.iterables import sources
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.values.calls import CallGraph
-
-_DEEPEST = 4
-# Names, helpers and callers are followed no deeper than this on the way from what trains to where a generator is made.
-_LONGEST = 8
 
 
 def is_flow(infer: Inference, call: cst.Call) -> bool:
@@ -40,12 +37,12 @@ def _is_generator(infer: Inference, node: cst.BaseExpression, depth: int) -> boo
             return True
         case cst.Call():
             function = infer.value(node.func).function
-            returned = function.returns if function is not None and depth < _DEEPEST else ()
+            returned = function.returns if function is not None and depth < CALLS_DEEP else ()
             return any(r.value is not None and _is_generator(infer, r.value, depth + 1) for r in returned)
-        case cst.Name() if depth < _DEEPEST:
+        case cst.Name() if depth < CALLS_DEEP:
             found = infer.bindings_reaching(node)
             bindings = found[1] if found is not None else []
-        case cst.Attribute() if depth < _DEEPEST:
+        case cst.Attribute() if depth < CALLS_DEEP:
             bindings = infer.classes.bindings_of(node)
         case _:
             return False
@@ -67,7 +64,7 @@ class Makers:
         yield from self._of(node, (), 0)
 
     def _of(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> Iterator[cst.Call]:
-        if depth > _LONGEST:
+        if depth > NAMES_DEEP:
             return
         match node:
             case cst.Call() if _makes_generator(self._infer, node):

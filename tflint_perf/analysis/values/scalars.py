@@ -8,13 +8,12 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_figure
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, keyword_argument, last_name, string
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-
-_DEEPEST = 12
 
 
 class Scalars:
@@ -38,7 +37,7 @@ class Scalars:
     @remembered
     def _ask(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool | None:
         """Whether `node`, or the part of it that is asked for, is a scalar."""
-        if depth > _DEEPEST:
+        if depth > NAMES_DEEP:
             return None
         match node:
             case cst.Tuple() | cst.List() if path and path[0] < len(node.elements):

@@ -8,6 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.limits import ALTERNATIVES
 from tflint_perf.analysis.python.scopes import Class, Function
 from tflint_perf.records import dataclass
 
@@ -19,7 +20,6 @@ Kind = Literal[
 
 # More alternatives than this in one place are too many to say anything about.
 _MOST_PIPELINES = 24
-_MOST_OBJECTS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ def _one_of(one: Value, other: Value) -> tuple[Value, ...]:
     different = {
         (each.kind, each.function, each.klass, each.name, each.outside): each for each in reversed(every)
     }
-    return tuple(reversed(different.values())) if len(different) <= _MOST_OBJECTS else ()
+    return tuple(reversed(different.values())) if len(different) <= ALTERNATIVES else ()
 
 
 def _join_optional(one: Value | None, other: Value | None) -> Value | None:
