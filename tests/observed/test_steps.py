@@ -325,6 +325,35 @@ def test_what_fit_does_between_epochs_is_in_no_step(tmp_path: Path, forks: Forks
     assert "self.model(x[:16])" not in _events(record, tmp_path, "op")
 
 
+@pytest.mark.parametrize(
+    ("loop", "is_told"),
+    [("for i, (a, b) in enumerate(small):", True), ("for i, (a, b) in enumerate(dataset):", False)],
+    ids=["to its end", "broken off"],
+)
+def test_what_a_loop_over_epochs_does_between_them_is_in_no_step(
+    tmp_path: Path, forks: Forks, loop: str, is_told: bool
+) -> None:
+    program = HEAD + COMPILED + (
+        "import time\n"
+        "small = dataset.take(8)\n"
+        "def show():\n"
+        "    time.sleep(0.4)\n"
+        "for epoch in range(20):\n"
+        f"    {loop}\n"
+        "        train_step(a, b)\n"
+        "        if i == 7:\n"
+        "            break\n"
+        "    show()\n"
+    ).replace("        if i == 7:\n            break\n", "" if is_told else "        if i == 7:\n            break\n")  # fmt: skip
+    record = _run(tmp_path, program, forks.watch, steps=120).record
+    assert _loop(tmp_path, record) == loop
+    # A sleep is as long on a busy machine; spread over its epoch, it would be 50 ms a step.
+    assert record.median_step is not None and record.step is not None
+    assert record.step.value == record.median_step
+    assert any(note.startswith("what is done between epochs takes") for note in record.steps.notes) == is_told
+    assert any(line.source == "time.sleep(0.4)" for line in record.between) == is_told
+
+
 def test_what_comes_behind_each_step_of_fit_is_a_part_of_it(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + (
         "model.compile('adam', 'mse')\n"

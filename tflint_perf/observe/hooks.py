@@ -66,7 +66,7 @@ class Hooks:
             "tensorflow.python.framework.ops": self._graphs,
             "tensorflow.python.ops.resource_variable_ops": self._making("BaseResourceVariable", "Variable", "__init__"),
             "tensorflow.python.data.ops.dataset_ops": self._making("DatasetV2", "Dataset", "__init__"),
-            "tensorflow.python.data.ops.iterator_ops": self._making("OwnedIterator", "Iterator", "__init__"),
+            "tensorflow.python.data.ops.iterator_ops": self._iterators,
             "tensorflow.python.training.optimizer": self._applying("Optimizer", "apply_gradients"),
             "tensorflow.python.checkpoint.checkpoint": self._checkpoints,
             "keras.src.optimizers.base_optimizer": self._keras_optimizer,
@@ -341,6 +341,33 @@ class Hooks:
         replace(module.CallbackList, "on_epoch_begin", begins)
         for name in ("on_test_begin", "on_epoch_end"):
             replace(module.CallbackList, name, leaves)
+
+    def _iterators(self, module: ModuleType) -> None:
+        """Of a loop over a dataset: that it begins, and that it is over."""
+        watcher = self._watcher
+
+        def begins(original: Callable[..., Any]) -> Callable[..., Any]:
+            def init(iterator: Any, /, *args: Any, **keywords: Any) -> Any:
+                try:
+                    return original(iterator, *args, **keywords)
+                finally:
+                    watcher.begin_loop(sys._getframe(1))
+
+            return init
+
+        def leaves(original: Callable[..., Any]) -> Callable[..., Any]:
+            def take(iterator: Any, /) -> Any:
+                try:
+                    return original(iterator)
+                except StopIteration:
+                    watcher.leave_loop(sys._getframe(1))
+                    raise
+
+            return take
+
+        self._making("OwnedIterator", "Iterator", "__init__")(module)
+        replace(module.OwnedIterator, "__init__", begins)
+        replace(module.OwnedIterator, "__next__", leaves)
 
     def _keras_layer(self, cls: str) -> Callable[[ModuleType], None]:
         def hook(module: ModuleType) -> None:

@@ -141,7 +141,7 @@ class Watcher:
         self.clock.mark(kind, who, frame, updates)
 
     def leave_epoch(self) -> None:
-        """An epoch of a library's loop is over: what comes until the next one begins is no step's, nor is the step that it is in."""
+        """An epoch is over: what comes until the next one begins is no step's, nor is the step that it is in."""
         is_short = self.count - self._epoch_began < _SHORT_EPOCH
         if is_short or not self._details or self._left_epoch is not None or not self.is_watched():
             return
@@ -157,7 +157,7 @@ class Watcher:
         self.looks.go(between=True)
 
     def begin_epoch(self) -> None:
-        """An epoch of a library's loop begins."""
+        """An epoch begins."""
         if not self.is_watched():
             return
         self._epoch_began = self.count
@@ -165,6 +165,28 @@ class Watcher:
             self.between.append(perf_counter() - self._left_epoch)
             self._left_epoch = None
             self.looks.pause()
+
+    def leave_loop(self, frame: FrameType | None) -> None:
+        """A loop over a dataset is over; where its rounds are the steps, an epoch is."""
+        if self._is_of_steps(frame):
+            self.leave_epoch()
+
+    def begin_loop(self, frame: FrameType | None) -> None:
+        """A loop over a dataset begins; where its rounds are the steps, an epoch does, and the one before may have been broken
+        off."""
+        if not self._is_of_steps(frame):
+            return
+        if self._left_epoch is None:
+            self.leave_epoch()
+            self._left_epoch = None  # nobody knows when it was broken off
+            self.looks.pause()
+        self.begin_epoch()
+
+    def _is_of_steps(self, frame: FrameType | None) -> bool:
+        user = self.places.innermost(frame) if self.count and self.is_watched() else None
+        return (
+            user is not None and self.places.row(user) == self.clock.loop() and not self.clock.is_in_library()
+        )
 
     def note(
         self, kind: str, what: str, frame: FrameType | None, seconds: float = 0.0, size: float = 0.0
