@@ -315,11 +315,29 @@ class Arguments:
             return argument.code
         if any(map(self._must_be_known, argument.uses)):
             return argument.code
-        if any(map(self._is_index, argument.uses)) or not any(map(self._is_in_arithmetic, argument.uses)):
+        is_computed_with = any(map(self._is_in_arithmetic, argument.uses))
+        if not is_computed_with and all(map(self._is_answer, argument.uses)):
+            return argument.code
+        if any(map(self._is_index, argument.uses)) or not is_computed_with:
             return f"{self._spell('convert_to_tensor')}({argument.code})"
         double = "set_floatx" in self._edit.whole_text and "float64" in self._edit.whole_text
         kind = self._spell("float64" if double else "float32")
         return f"{self._spell('cast')}({argument.code}, {kind})"
+
+    def _is_answer(self, use: cst.BaseExpression) -> bool:
+        """Whether it is yes or no, by which the code of a Keras model may branch: there are two traces then."""
+        found = self._model.infer.bindings_reaching(use) if isinstance(use, cst.Name) else None
+        return found is not None and all(
+            binding.path == ()
+            and (
+                isinstance(binding.value, cst.Comparison | cst.BooleanOperation)
+                or (
+                    isinstance(binding.value, cst.UnaryOperation)
+                    and isinstance(binding.value.operator, cst.Not)
+                )
+            )
+            for binding in found[1]
+        )
 
     def _spell(self, name: str) -> str:
         spelled, imports = self._edit.spell(name, self._tape)

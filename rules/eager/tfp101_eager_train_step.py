@@ -184,6 +184,9 @@ def _split(
         return compile_function(edit, whole, bold=True)
     trained_by = _trained(step)
     name = f"train_{trained_by}" if trained_by and len(trained) > 1 else "train_step"
+    around = model.function_at(step.tape)
+    if around is not None and around.owner is None and around.name == name:
+        name = "compiled_step"
     site = _site_in_loop(model, step)
     if site is not None:
         return split(edit, model.statement_of(site), [site, *step.applied], name)

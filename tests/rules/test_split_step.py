@@ -141,6 +141,35 @@ def test_what_the_rest_of_the_step_uses_goes_before_the_call_with_the_slices_tha
 """)
 
 
+def test_the_step_of_a_function_that_is_called_like_one_has_another_name() -> None:
+    source = dedent("""
+        import tensorflow as tf
+        model, optimizer = tf.keras.Sequential([tf.keras.layers.Dense(2)]), tf.keras.optimizers.Adam()
+        def train_step(x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x) - y)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+            print(loss.numpy())
+        for x, y in dataset.batch(32):
+            train_step(x, y)
+        """)
+    assert "def compiled_step(x, y):" in fixed("TFP101", source, bold=True)
+
+
+def test_an_answer_stays_one_since_keras_may_branch_by_it() -> None:
+    text = split("""
+        def learn(self, x, y, rate=0.5):
+            teaches = random.random() < rate
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(self.model(x, teaches=teaches) - y)
+            gradients = tape.gradient(loss, self.model.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+            print(loss.numpy())
+        """)
+    assert "loss = self._train_step(tf.convert_to_tensor(x), teaches, tf.cast(y, tf.float32))" in text
+
+
 def test_a_mask_is_a_float_for_a_function_that_multiplies_by_it() -> None:
     function = """
         def masked(self, losses, mask):

@@ -209,7 +209,7 @@ class Record:
     `detail` is the same of the few steps in which all was looked at, beside others that do as much. `parts` sum to `step`;
     `parts_sum` is what those of the few steps sum to, when the observer's own time has been taken off, of what others that do as
     much take; `looked_sum` is what they sum to in `step`s, which may do more or less. `looked_at` is how many steps were looked at
-    for what; records of old do not say. `between` are the lines that run between the epochs of `fit`, where time that is in no figure
+    for what; records of old do not say. `between` are the lines that run between epochs, where time that is in no figure
     for a step goes: `seconds` each time, and the share of all that. `ways` are the lines by who has called them.
     """
 
