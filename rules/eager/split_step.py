@@ -23,6 +23,7 @@ from tflint_perf.analysis.python.syntax import (
     is_constant,
     is_name,
     last_name,
+    names_read,
     names_written,
 )
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
@@ -99,6 +100,7 @@ def split(edit: Editor, first: cst.CSTNode, calls: Sequence[cst.CSTNode], name: 
         return Refusal("the step is spread over several blocks", first)
     numbers = [block.statements.index(statement) for statement in (first, *ends) if statement is not None]
     start, end = min(numbers), max(numbers) + 1
+    start = _with_tapes(model, block, start, end)
     end = _with_deletions(block, start, end)
     wider = _widened(model, block, start, end)
     for low, high in dict.fromkeys([wider, (start, end)]):
@@ -146,6 +148,18 @@ def _widened(model: Model, block: Block, start: int, end: int) -> tuple[int, int
     while high < len(block.statements) and _updates(model, block.statements[high]):
         high += 1
     return low, _with_deletions(block, low, high)
+
+
+def _with_tapes(model: Model, block: Block, start: int, end: int) -> int:
+    """The beginning of a step with the tapes above it that it asks for gradients, too: `tape1` of a critic, `tape2` of another."""
+    for statement in block.statements[start:end]:
+        for name in names_read(statement):
+            found = model.infer.bindings_reaching(name) if model.value(name).kind == "tape" else None
+            for binding in found[1] if found is not None else ():
+                opened = model.own(Crossings).in_block(binding.node, block)
+                if opened is not None:
+                    start = min(start, block.statements.index(opened))
+    return start
 
 
 def _with_deletions(block: Block, start: int, end: int) -> int:

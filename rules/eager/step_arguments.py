@@ -22,6 +22,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.rewriting.parameters import Parameters
 from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.readers import Readers
+from tflint_perf.analysis.values.values import Value
 from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
 from tflint_perf.records import dataclass
@@ -122,6 +123,8 @@ class Arguments:
             self._write(twin)
         for argument in self._arguments.values():
             argument.uses.sort(key=self._edit.start)
+            if any(self._model.value(use).kind == "tape" for use in argument.uses):
+                return Refusal(f"`{argument.name}` is a tape of other code", argument.uses[0])
         found = sorted(self._arguments.values(), key=lambda argument: self._edit.start(argument.uses[0]))
         self.parameters = [argument.name for argument in found]
         self.passed = [self._passed(argument) for argument in found]
@@ -210,11 +213,16 @@ class Arguments:
                     return Refusal(f"`{name}` is deleted outside the step", deleted[0])
                 continue
             found = infer.bindings_reaching(read[0])
-            kinds = (
-                {value_of_binding(infer, b, found[0]).kind for b in found[1] if b.node in self._inside}
+            values = (
+                [value_of_binding(infer, b, found[0]) for b in found[1] if b.node in self._inside]
                 if found is not None
-                else set()
+                else []
             )
+            kinds = {value.kind for value in values}
+            if any("variable" in (value.kind, *_kinds_inside(value)) for value in values):
+                return Refusal(
+                    f"`{name}` holds variables, and a compiled function gives what they hold", read[0]
+                )
             if name in self._arguments and self._is_number(self._arguments[name].uses):
                 return Refusal(f"`{name}` is a Python number that the step changes", read[0])
             if not kinds <= RETURNABLE | {"number", "array"} or (
@@ -481,6 +489,13 @@ class Arguments:
             and sorted(integer(arg.value) or 0 for arg in value.args[1:]) == [0, 1]
             for value in values
         )
+
+
+def _kinds_inside(value: Value) -> set[str]:
+    """The kinds of what a list or tuple holds."""
+    return {
+        item.kind for item in (value.items or ()) + ((value.element,) if value.element is not None else ())
+    }
 
 
 def names_of_tapes(tapes: Iterable[cst.With]) -> set[str]:

@@ -92,6 +92,17 @@ def test_where_a_compiled_step_gives_several_numbers_the_loss_is_one_of_them() -
     assert apart(one, other).losses == ((1, 0.0), (2, pytest.approx(0.1 / 0.75)))
 
 
+@pytest.mark.parametrize(("first", "told"), [(1.0, (1, 2)), (1.5, ())], ids=["the loss", "its parts"])
+def test_what_a_compiled_step_gives_need_not_be_the_loss_that_a_tape_is_asked_about(
+    first: float, told: tuple[int, ...]
+) -> None:
+    one = learned(losses={1: (1.0,), 2: (0.5,)})
+    other = replace(learned(losses={1: (7.0, first), 2: (6.0, 0.6)}), results=frozenset({1, 2}))
+    assert tuple(step for step, _ in apart(one, other).losses) == told
+    both = replace(one, results=frozenset({1, 2}))
+    assert [step for step, _ in apart(both, other).losses] == [1, 2]
+
+
 def test_losses_tell_where_weights_are_said_to_be_the_same() -> None:
     losses = tuple((step, 0.01) for step in range(1, 50))
     control = Apart((0.05,), (1e-5,), tuple((step, 1e-6) for step in range(1, 50)))
@@ -157,10 +168,11 @@ def test_no_variables_and_no_losses_tell_nothing() -> None:
 
 def test_what_a_run_leaves_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "learned.npz"
-    np.savez(path, first0=FIRST, last0=LAST, losses=[[1, 0.5], [2, 0.25]])
+    np.savez(path, first0=FIRST, last0=LAST, losses=[[1, 0.5, 0], [2, 0.25, 1]])
     found = read_learned(path, 2)
     assert found is not None
     assert found.losses == {1: (0.5,), 2: (0.25,)}
+    assert found.results == {2}
     assert np.array_equal(found.last[0], LAST)
 
 

@@ -757,3 +757,44 @@ def test_a_step_whose_function_applies_its_own_gradients_is_decorated_all_the_sa
     )
     compiled = source.replace("    def compute_gradients", "    @tf.function\n    def compute_gradients")
     assert fixed("TFP101", source, bold=True) == compiled
+
+
+TWO_TAPES = """
+    def learn(self, x, y):
+        with tf.GradientTape() as tape1:
+            first = tf.reduce_mean((self.model(x) - y) ** 2)
+        with tf.GradientTape() as tape2:
+            second = tf.reduce_mean(self.other(x))
+        self.optimizer.apply_gradients(
+            zip(tape1.gradient(first, self.model.trainable_variables), self.model.trainable_variables)
+        )
+        self.optimizer.apply_gradients(
+            zip(tape2.gradient(second, self.other.trainable_variables), self.other.trainable_variables)
+        )
+        print(first.numpy(), second.numpy())
+"""
+
+
+def test_tapes_one_behind_the_other_go_into_one_function() -> None:
+    text = split(TWO_TAPES)
+    function, _, rest = text.partition("def learn")
+    assert "as tape1:" in function and "as tape2:" in function
+    assert "first, second = self._train_" in rest and "tape" not in rest
+
+
+def test_a_list_of_variables_is_not_given_back() -> None:
+    source = HEAD + (
+        "    def learn(self, x, y):\n"
+        "        with tf.GradientTape() as tape:\n"
+        "            loss = tf.reduce_mean(self.model(x) * self.alpha)\n"
+        "        variables = [self.alpha]\n"
+        "        gradients = tape.gradient(loss, variables)\n"
+        "        self.optimizer.apply_gradients(zip(gradients, variables))\n"
+        "        print(loss.numpy())\n"
+        "        for variable in variables:\n"
+        "            print(variable.name)\n"
+    ) + TAIL  # fmt: skip
+    source = source.replace(
+        "        self.losses = []\n", "        self.losses = []\n        self.alpha = tf.Variable(0.0)\n"
+    )
+    assert refusal("TFP101", source).startswith("no fix: `variables` holds variables")

@@ -308,6 +308,15 @@ def _by_pattern(pairs: Sequence[str]) -> dict[str, list[str]]:
     return ignores
 
 
+_BY_ENDING = {".json": "json", ".md": "markdown", ".sarif": "sarif"}
+
+
+def format_of(file: Path | None, *known: str) -> str:
+    """The format of a file by its extension, one that is known; text for others, and where there is no file."""
+    named = _BY_ENDING.get(file.suffix, "") if file is not None else ""
+    return named if named in known else "text"
+
+
 def cores() -> int:
     """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):

@@ -34,7 +34,8 @@ class Learned:
         # Those that gradients were taken of: what is trained where no optimizer says so.
         self._recorded: dict[int, Any] = {}
         self._first: dict[int, Any] = {}
-        self._losses: list[tuple[int, Any]] = []
+        # By step; whether each is what a function gave.
+        self._losses: list[tuple[int, Any, bool]] = []
         self._session: Any = None
         self._nudged: set[int] = set()
         # How often a statement has drawn: in this step, and in each graph that was made, which goes on from where the step was.
@@ -187,11 +188,11 @@ class Learned:
             and getattr(getattr(tensor, "dtype", None), "is_floating", False)
         )
         for tensor in islice(numbers, _MOST_IN_A_STEP):
-            self.saw_loss(step, tensor)
+            self.saw_loss(step, tensor, is_result=True)
 
-    def saw_loss(self, step: int, loss: Any) -> None:
+    def saw_loss(self, step: int, loss: Any, *, is_result: bool = False) -> None:
         if len(self._losses) < _MOST_LOSSES:
-            self._losses.append((step, loss))
+            self._losses.append((step, loss, is_result))
 
     def write(self, *, of_whole_steps: bool = False) -> bool:
         """Write it all, what whole steps have trained where it is asked; False where there is no NumPy or nothing was trained."""
@@ -207,10 +208,10 @@ class Learned:
             if self._first[key] is not None:
                 arrays[f"first{number}"] = self._first[key]
         losses = []
-        for step, loss in self._losses:
+        for step, loss, is_result in self._losses:
             with suppress(Exception):  # a tensor of another graph, or none at all
-                losses.append((step, float(numpy.mean(numpy.asarray(loss)))))
-        arrays["losses"] = numpy.asarray(losses, dtype="float64").reshape(-1, 2)
+                losses.append((step, float(numpy.mean(numpy.asarray(loss))), is_result))
+        arrays["losses"] = numpy.asarray(losses, dtype="float64").reshape(-1, 3)
         for name, said in (("drew_eagerly", self._drew_eagerly), ("drew_by_graph", self._drew_by_graph)):
             arrays[name] = numpy.asarray(
                 sorted(crc32(statement.encode()) for statement in said), dtype="int64"

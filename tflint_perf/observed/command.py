@@ -8,10 +8,8 @@ from typing import Any
 
 import click
 
-from tflint_perf.cli.options import rule_lists
+from tflint_perf.cli.options import format_of, rule_lists
 from tflint_perf.observed.request import SECONDS, STEPS
-
-_BY_ENDING = {".json": "json", ".md": "markdown", ".sarif": "sarif"}
 
 
 @click.command(
@@ -74,7 +72,6 @@ def run(**options: Any) -> int:
     from tflint_perf.observed.session import Asked
     from tflint_perf.observed.session import run as run_now
 
-    if options["output_format"] is None:
-        file = options["output_file"]
-        options["output_format"] = _BY_ENDING.get(file.suffix if file is not None else "", "text")
+    known = ("json", "sarif", "markdown")
+    options["output_format"] = options["output_format"] or format_of(options["output_file"], *known)
     return run_now(Asked(program=("-m", *program) if by_name else program, **options))

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tflint_perf.cli.options import comma_list, configs_of, cores
+from tflint_perf.cli.options import comma_list, configs_of, cores, format_of
 from tflint_perf.observed.request import SECONDS, STEPS
 
 _PAIRS, _FEWEST_PAIRS = 5, 3
@@ -74,12 +74,16 @@ _KEYS = ("select", "ignore", "extend-select", "fixable", "unfixable")
     metavar="DIR",
     help="Write a page with all figures and curves into this folder.",
 )
-@click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text")
+@click.option(
+    "--output-format",
+    type=click.Choice(["text", "json", "markdown"]),
+    help="The format of the result.  [default: text]",
+)
 @click.option(
     "-o",
     "--output-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the result to this file.",
+    help="Write the result to this file, in the format of its extension: .json, .md.",
 )
 @click.option(
     "--config",
@@ -108,5 +112,8 @@ def prove(**options: Any) -> int:
     unsafe = options.pop("unsafe_fixes")
     keys["unsafe-fixes"] = (keys["bold-fixes"] or None) if unsafe is None else unsafe
     given = {key: value for key, value in keys.items() if value is not None}
+    options["output_format"] = options["output_format"] or format_of(
+        options["output_file"], "json", "markdown"
+    )
     configs = configs_of(options.pop("configs"), options.pop("isolated"), given)
     return run(Request(**options, program=program, jobs=cores()), configs)

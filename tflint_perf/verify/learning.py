@@ -30,6 +30,8 @@ _REPRODUCED: Final = 1e-3
 # The losses of so many steps tell as well, while rounding has not gone far.
 _ENOUGH_LOSSES: Final = 10
 _CLEAN_LOSS: Final = 0.01
+# Further apart at the first step, two numbers are not the same loss.
+_NO_LOSS: Final = 1e-3
 # So many of the losses may lie outside of what rounding explains: it does not grow evenly.
 _ODD_LOSSES: Final = 0.1
 _DRAWS: Final = ("drew_eagerly", "drew_by_graph")
@@ -43,9 +45,11 @@ class Learned:
 
     first: tuple[Any, ...]
     last: tuple[Any, ...]
-    # By step, the numbers of which one is its loss.
+    # By step, the numbers of which one is its loss; in the steps among `results` they are what a compiled function gives, and
+    # perhaps none is.
     losses: Mapping[int, Sequence[float]]
     steps: int = 0
+    results: frozenset[int] = frozenset()
     # Statements that drew random numbers eagerly, and in a graph that gave others than eager code would have drawn.
     drew_eagerly: frozenset[int] = frozenset()
     drew_by_graph: frozenset[int] = frozenset()
@@ -103,10 +107,11 @@ def read_learned(path: Path, steps: int) -> Learned | None:
                 tuple(held[f"first{number}"] for number in variables),
                 tuple(held[f"last{number}"] for number in variables),
                 {
-                    step: tuple(float(loss) for _, loss in rows)
+                    step: tuple(float(loss) for _, loss, _ in rows)
                     for step, rows in groupby(losses, key=lambda row: int(row[0]))
                 },
                 steps,
+                frozenset(int(step) for step, _, is_result in losses if is_result),
                 *(frozenset(held[name].tolist() if name in names else ()) for name in _DRAWS),
             )
     except (OSError, ValueError, KeyError):
@@ -188,9 +193,13 @@ def _losses_apart(one: Learned, other: Learned) -> tuple[tuple[int, float], ...]
         return abs(here - there) / (max(abs(here), typical) or 1.0)
 
     # Where a step gives several numbers, the loss is one of them.
-    return tuple(
-        (step, min(starmap(difference, product(one.losses[step], other.losses[step])))) for step in steps
-    )
+    found = {step: min(starmap(difference, product(one.losses[step], other.losses[step]))) for step in steps}
+    # What one run knows as the loss itself, the other may know by a function's results, of which it need be none: then the
+    # first step would show it, before which nothing was learned. What is learned shows in the variables.
+    mixed = [step for step in steps if (step in one.results) != (step in other.results)]
+    if mixed and found[mixed[0]] > _NO_LOSS:
+        found = {step: apart for step, apart in found.items() if step not in mixed}
+    return tuple(found.items())
 
 
 def sameness(
