@@ -123,6 +123,21 @@ def test_what_updates_twice_in_a_round_by_two_ways_is_a_part_of_it(steps: Steps)
     assert len(steps.ended) == pytest.approx(10, abs=1)
 
 
+def test_how_many_optimizers_make_a_step_is_known_once_each_has_updated(steps: Steps) -> None:
+    for _ in range(10):
+        for _ in range(3):
+            steps.update("critic")
+    assert steps.clock.optimizers == 1
+    for _ in range(10):
+        for _ in range(3):
+            steps.update("critic")
+        steps.update("actor")
+    assert steps.clock.optimizers == 2
+    # Two that are compiled together.
+    steps.clock.mark("optimizer", "both", sys._getframe(), optimizers=2)
+    assert steps.clock.optimizers == 4
+
+
 def test_a_loop_over_optimizers_is_no_loop_of_steps(steps: Steps) -> None:
     for _round in range(10):
         for who in ("one", "two", "three"):

@@ -216,6 +216,34 @@ def test_a_gan(tmp_path: Path, forks: Forks) -> None:
     assert _loop(tmp_path, record) == "for a, b in dataset:"
 
 
+def test_a_run_that_is_held_against_another_ends_after_the_same_steps(tmp_path: Path, forks: Forks) -> None:
+    program = HEAD + (
+        "actor = tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(1)])\n"
+        "other = tf.keras.optimizers.SGD()\n"
+        "def update(net, way):\n"
+        "    with tf.GradientTape() as tape:\n"
+        "        loss = tf.reduce_mean((net(x[:16]) - y[:16]) ** 2)\n"
+        "    way.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))\n"
+        "def learn():\n"
+        "    for _ in range(9):\n"
+        "        update(model, optimizer)\n"
+        "    for _ in range(4):\n"
+        "        update(actor, other)\n"
+        "for epoch in range(40):\n"
+        "    learn()\n"
+        "    print(epoch)\n"
+    )  # fmt: skip
+    learning = Learning(tmp_path / "learned.npz")
+    first = _run(tmp_path, program, forks.watch, details=False, steps=30, learning=learning)
+    assert first.optimizers == 2
+    again = _run(
+        tmp_path, program, forks.watch, details=False, steps=8, learning=learning, optimizers=first.optimizers
+    )
+    # Alone, the first of them makes more than eight updates before the other is seen.
+    assert len(again.ends) == 8
+    assert again.stdout.split() == [str(epoch) for epoch in range(7)]
+
+
 def test_two_kerases_in_one_program(tmp_path: Path) -> None:
     head = HEAD + (
         "import tf_keras\n"

@@ -51,6 +51,8 @@ class Source:
     kind: str
     update: Row
     count: int = 0
+    # How many optimizers update there: several where one compiled function holds their steps.
+    optimizers: int = 1
     last: int = 0
     retired: bool = False
     # Is never waited for, since it updates in some rounds only.
@@ -86,7 +88,9 @@ class Clock:
     # All updates so far, and when they were made; None once there are too many.
     _kept: list[tuple[Key, float, int]] | None = field(default_factory=list)
 
-    def mark(self, kind: str, who: Hashable, frame: FrameType | None, updates: int = 1) -> None:
+    def mark(
+        self, kind: str, who: Hashable, frame: FrameType | None, updates: int = 1, optimizers: int = 1
+    ) -> None:
         """Weights were updated, `frame` being where: `who` tells one optimizer from the other at the same place."""
         if self.kind != kind:
             if self.kind is not None and KINDS.index(kind) < KINDS.index(self.kind):
@@ -102,6 +106,7 @@ class Clock:
         source = self.sources[key]
         self.updates += updates
         source.count += 1
+        source.optimizers = max(source.optimizers, optimizers)
         source.last = self.updates
         if source.last_call != self.library_call:
             source.last_call = self.library_call
@@ -225,6 +230,11 @@ class Clock:
     def active(self) -> list[Source]:
         """The sources that still update, or all where none does."""
         return [source for source in self.sources.values() if not source.retired] or [*self.sources.values()]
+
+    @property
+    def optimizers(self) -> int:
+        """How many a step is known to wait for."""
+        return sum(source.optimizers for source in self.sources.values() if not source.retired)
 
     def loop(self) -> Row | None:
         """The row of the loop whose rounds are the steps, or of the call that has the loop inside."""

@@ -113,7 +113,7 @@ class Hooks:
                         known[function] = found
                 applies, gradients, in_loop = known.get(function, (0, 0, False))
                 if applies or gradients:
-                    self._after_function(function, result, applies > 0, in_loop)
+                    self._after_function(function, result, applies, in_loop)
                 return result
 
             return call
@@ -129,7 +129,7 @@ class Hooks:
             self._learned.before_update()
             self._watcher.leave_out(perf_counter() - began)
 
-    def _after_function(self, function: Any, result: Any, applies: bool, in_loop: bool) -> None:
+    def _after_function(self, function: Any, result: Any, optimizers: int, in_loop: bool) -> None:
         watcher = self._watcher
         frame = sys._getframe(2)
         updates = 1
@@ -140,7 +140,7 @@ class Hooks:
             updates = max(self._in_graph.updates_since(self._optimizers), 1)
         if self._learned is not None:
             self._learned.saw_result(watcher.count, result)
-        watcher.mark(_kind_of(applies), _who(function), frame, updates)
+        watcher.mark(_kind_of(optimizers > 0), _who(function), frame, updates, optimizers)
 
     def _applying(self, cls: str, name: str) -> Callable[[ModuleType], None]:
         watcher, inside, in_graph = self._watcher, self._inside, self._in_graph

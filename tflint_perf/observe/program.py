@@ -49,6 +49,7 @@ class Observation:
             steps=settings["steps"],
             seconds=settings["seconds"],
             details=settings["details"],
+            optimizers=settings["optimizers"],
             began=self.began,
         )
         self.watcher.end_now = self._end_now
@@ -179,6 +180,7 @@ class Observation:
             "update": best.update if best is not None else None,
             "notes": list(watcher.notes),
             "others": watcher.others,
+            "optimizers": watcher.clock.optimizers,
             "modes": MODES,
             "first_step": watcher.first_step,
             "steps": watcher.steps,

@@ -56,6 +56,7 @@ class Watcher:
         seconds: float | None,
         details: bool,
         began: float,
+        optimizers: int = 1,
     ) -> None:
         self.places = places
         self.clock = Clock(places, self._on_step, self._begin_again)
@@ -88,6 +89,8 @@ class Watcher:
         self.ended: str | None = None
         self.end_now: Callable[[str], None] = lambda how: None
         self._most, self._most_seconds, self._details = steps, seconds, details
+        # So many optimizers made a step of the run that this one is held against.
+        self._optimizers = optimizers
         self._started = began
         self._first_ended = 0.0
         self._queue: list[int] = []
@@ -127,7 +130,9 @@ class Watcher:
         """Whether this is the process and the thread that the steps are in."""
         return threading.get_ident() == self.thread and not self.forked
 
-    def mark(self, kind: str, who: Hashable, frame: FrameType | None, updates: int = 1) -> None:
+    def mark(
+        self, kind: str, who: Hashable, frame: FrameType | None, updates: int = 1, optimizers: int = 1
+    ) -> None:
         """As `Clock.mark`, for the watched thread alone: the one in which the first update was seen."""
         if self.ended is not None or self.forked:
             return
@@ -138,7 +143,7 @@ class Watcher:
         if ident != self.thread:
             self.others += updates
             return
-        self.clock.mark(kind, who, frame, updates)
+        self.clock.mark(kind, who, frame, updates, max(optimizers, 1))
 
     def leave_epoch(self) -> None:
         """An epoch is over: what comes until the next one begins is no step's, nor is the step that it is in."""
@@ -277,7 +282,7 @@ class Watcher:
             self._first_ended = steps[0][0] if steps else 0.0
 
     def _is_enough(self, now: float) -> bool:
-        if self._most is not None and self.count >= self._most:
+        if self._most is not None and self.count >= self._most and self._is_known():
             self.ended = self.ended or "steps"
         elif self._most_seconds is not None and now - self._first_ended >= self._most_seconds:
             if self._details:
@@ -286,6 +291,11 @@ class Watcher:
                 # Where runs are compared, the last step is looked at as it begins, and which one is the last is told now.
                 self._most = self.count + 1
         return self.ended is not None
+
+    def _is_known(self) -> bool:
+        """Whether all that make a step have updated: before that, each update of one of them is taken for a step. What is never
+        seen is given up after some more."""
+        return self.clock.optimizers >= self._optimizers or self.count > (self._most or 0) + 2 * FEW
 
     def _stop(self) -> None:
         how, self.ended = self.ended, None

@@ -34,7 +34,7 @@ class Seen:
     """A run that has ended: its record (without findings), its exit code as a shell would give it, what it printed if that was kept.
 
     `ends` is when each step ended, in seconds from the start of the program; `learned` is False where nothing was written to
-    `Learning.out`. `record.ended` says how it came to its end; a program that failed has its traceback in the output.
+    `Learning.out`. So many `optimizers` make a step. `record.ended` says how it came to its end; a program that failed has its traceback in the output.
     """
 
     record: Record
@@ -43,6 +43,7 @@ class Seen:
     learned: bool = False
     stdout: str = ""
     stderr: str = ""
+    optimizers: int = 1
 
 
 def root_of(program: Sequence[str], folder: Path | None) -> Path:
@@ -72,7 +73,7 @@ def watch(request: Request, stdout: int | None = None) -> Seen:
         seen = json.loads(out.read_text(encoding="utf-8"))
     record = record_of(seen, request.program, root)
     ends = tuple(step[0] for step in seen["steps"])
-    return Seen(replace(record, code=code), code, ends, seen["learned"], *output)
+    return Seen(replace(record, code=code), code, ends, seen["learned"], *output, seen["optimizers"] or 1)
 
 
 def _settings(request: Request, root: Path, out: Path) -> dict[str, Any]:
@@ -82,6 +83,7 @@ def _settings(request: Request, root: Path, out: Path) -> dict[str, Any]:
         "root": str(root),
         "out": str(out),
         "steps": request.steps,
+        "optimizers": request.optimizers,
         "seconds": request.seconds,
         "details": request.details,
         "step": _place(request.step, root) if request.step else None,

@@ -17,8 +17,8 @@ SECONDS = 60.0
 class Learning:
     """For runs that are compared: what is learned is written to `out`, an `.npz`.
 
-    It holds, for the variable number i in the order of their first update, `first0` … and `last0` …, and `losses` with the
-    step and the loss of each step whose loss was seen, in rows. Random numbers are seeded with `seed` before the program
+    It holds, for the variable number i in the order of their first update, `first0` … and `last0` …, and `losses` in
+    rows: the step, the loss that was seen, and whether that is what a compiled function gave, and perhaps no loss. Random numbers are seeded with `seed` before the program
     runs, eager and compiled code draw the same, and ops are deterministic. `nudge` moves each trained weight by one unit
     in the last place after the first step: how far rounding alone goes.
     """
@@ -37,6 +37,7 @@ class Request:
     `seconds` from its first step, whichever is first; None for no such end. `timeout` is when it is given up, in seconds
     from its start. With `details`, some of the steps are looked at line by line; without, steps are only marked and timed.
     `step` is the row that says what a step is; `probes` are rows of which is told whether they were reached.
+    A run that ends after `steps` does so once as many `optimizers` make one as did in the run that it is held against.
     With `quiet`, what it prints is kept (`Seen.output`) and not shown.
     """
 
@@ -51,4 +52,5 @@ class Request:
     probes: tuple[Spot, ...] = ()
     details: bool = True
     learning: Learning | None = None
+    optimizers: int = 1
     quiet: bool = False

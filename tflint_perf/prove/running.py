@@ -42,6 +42,7 @@ class Runner:
     _done: int | None = None
     _wall: float = 0.0
     _first: Learned | None = None
+    _optimizers: int = 1
     _texts: dict[Version, Mapping[str, bytes]] = field(default_factory=dict)
 
     def reference(self, probes: Sequence[Spot]) -> tuple[Trial, Collection[Spot]]:
@@ -63,6 +64,7 @@ class Runner:
         if trial.steps < _LEAST_STEPS:
             raise ConfigError(_no_steps(trial, seen.record), self.scratch.project.program[0])
         self.record, self._done, self._wall, self._first = seen.record, trial.steps, trial.wall, learned
+        self._optimizers = seen.optimizers
         root = Path(seen.record.root)
         reached = {
             (_inside(root / spot.file, copy.root), spot.row, spot.cell) for spot in seen.record.reached
@@ -111,6 +113,7 @@ class Runner:
                 details=False,
                 learning=Learning(out, self.seed, nudge),
                 quiet=True,
+                optimizers=self._optimizers,
             )
         )
         return seen, read_learned(out, len(seen.ends)) if seen.learned else None
