@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.scopes import Function, Loop
-from tflint_perf.analysis.python.syntax import callee_name, descendants, is_name
+from tflint_perf.analysis.python.syntax import callee_name, calls_below, descendants, integer, is_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 
@@ -90,19 +92,35 @@ class Shapes:
         )
 
     def asked_for(self, nodes: list[cst.CSTNode]) -> cst.CSTNode | None:
-        """Where code asks for the length of an axis as a Python number, `x.shape[0]`, or of each axis whether it is one:
-        `tf.squeeze(x)`."""
-        for node in nodes:
-            for part in descendants(node):
-                if (
-                    isinstance(part, cst.Subscript)
-                    and isinstance(part.value, cst.Attribute)
-                    and part.value.attr.value == "shape"
-                ):
-                    return part
-                if isinstance(part, cst.Call) and callee_name(part) == "squeeze" and len(part.args) == 1:
-                    if has(self._infer.names.qualified(part.func), "squeezes"):
-                        return part
+        """Where code, or what it calls in the file, asks for the length of an axis as a Python number, `x.shape[0]`, or of each
+        axis whether it is one: `tf.squeeze(x)`."""
+        own = next(
+            filter(None, map(self._asks, (part for node in nodes for part in descendants(node)))), None
+        )
+        waiting = [call for node in nodes for call in calls_below(node)] if own is None else []
+        seen: set[Function] = set()
+        while waiting:
+            for function in {*self._run_by(waiting.pop())} - seen:
+                seen.add(function)
+                waiting += function.calls
+                found = next(filter(None, map(self._asks, descendants(function.node.body))), None)
+                if found is not None and not _is_of_last_axis(found):
+                    return found
+        return own
+
+    def _run_by(self, call: cst.Call) -> Iterator[Function]:
+        """The functions of the file that a call runs: of a model, its `call`."""
+        yield from self._calls.targets(call)
+        klass = self._infer.value(call.func).klass
+        if klass is not None and (method := klass.methods.get("call")) is not None:
+            yield method
+
+    def _asks(self, part: cst.CSTNode) -> cst.CSTNode | None:
+        match part:
+            case cst.Subscript(value=cst.Attribute(attr=cst.Name("shape"))):
+                return part
+            case cst.Call(args=[_]) if callee_name(part) == "squeeze":
+                return part if has(self._infer.names.qualified(part.func), "squeezes") else None
         return None
 
     def _stacks_what_grew(self, call: cst.Call) -> bool:
@@ -113,3 +131,11 @@ class Shapes:
             isinstance(append.func, cst.Attribute) and is_name(append.func.value, stacked.value)
             for append in self._walk.calls.get("append", ())
         )
+
+
+def _is_of_last_axis(node: cst.CSTNode) -> bool:
+    """Whether it is `x.shape[-1]`, which is the same for all: features."""
+    match node:
+        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=at))]):
+            return integer(at) == -1
+    return False

@@ -798,3 +798,30 @@ def test_a_list_of_variables_is_not_given_back() -> None:
         "        self.losses = []\n", "        self.losses = []\n        self.alpha = tf.Variable(0.0)\n"
     )
     assert refusal("TFP101", source).startswith("no fix: `variables` holds variables")
+
+
+def test_what_a_model_asks_of_its_inputs_shapes_is_known_to_each_trace() -> None:
+    source = dedent("""
+        import random
+        import tensorflow as tf
+        class Decoder(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.cell = tf.keras.layers.Dense(4)
+            def call(self, source):
+                for t in range(source.shape[1]):
+                    state = self.cell(source[:, t])
+                return state
+        model, optimizer = Decoder(), tf.keras.optimizers.Adam()
+        def step(x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x) - y)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+            print(loss.numpy())
+        for x, y in dataset.batch(32):
+            step(x, y)
+        """)
+    assert "@tf.function\ndef train_step(x, y):" in fixed("TFP101", source, bold=True)
+    shorter = source.replace("source.shape[1]", "3")
+    assert "@tf.function(reduce_retracing=True)\ndef train_step(x, y):" in fixed("TFP101", shorter, bold=True)
