@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,6 +18,9 @@ _MEMORY = "host memory"
 # Steps at the beginning that are left out of the median and of growth: compiling, buffers that fill.
 _WARM_UP = 5
 _WINDOWS = 24
+# What Keras puts behind an error of a layer, and the codes by which it shows one in bold.
+_ARGUMENTS = "Arguments received by "
+_STYLES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +72,18 @@ def trial_of(seen: Seen, printed: Sequence[str], apart: Apart | None) -> Trial:
         grows=memory.grows if memory else False,
         printed=tuple(printed),
         apart=apart,
-        failure=(_last_line(seen.stderr) or f"ended with exit code {seen.code}") if failed else "",
+        failure=(last_said(seen.stderr) or f"ended with exit code {seen.code}") if failed else "",
         output="\n".join(seen.stderr.splitlines()[-20:]) if failed else "",
     )
 
 
-def _last_line(output: str) -> str:
-    return next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "")
+def last_said(output: str) -> str:
+    """What an error says in its last line. Behind that, Keras lists what a layer was called with."""
+    lines = [line.strip() for line in _STYLES.sub("", output).splitlines() if line.strip()]
+    begins = [at for at, line in enumerate(lines) if line.startswith(_ARGUMENTS)]
+    if begins and all(line.startswith("•") for line in lines[begins[-1] + 1 :]):
+        del lines[begins[-1] :]
+    return lines[-1] if lines else ""
 
 
 def failed_trial(reason: str) -> Trial:
