@@ -94,18 +94,16 @@ class Shapes:
     def asked_for(self, nodes: list[cst.CSTNode]) -> cst.CSTNode | None:
         """Where code, or what it calls in the file, asks for the length of an axis as a Python number, `x.shape[0]`, or of each
         axis whether it is one: `tf.squeeze(x)`."""
-        own = next(
-            filter(None, map(self._asks, (part for node in nodes for part in descendants(node)))), None
-        )
+        own = next((part for node in nodes for part in descendants(node) if self._asks(part)), None)
         waiting = [call for node in nodes for call in calls_below(node)] if own is None else []
         seen: set[Function] = set()
         while waiting:
             for function in {*self._run_by(waiting.pop())} - seen:
                 seen.add(function)
                 waiting += function.calls
-                found = next(filter(None, map(self._asks, descendants(function.node.body))), None)
-                if found is not None and not _is_of_last_axis(found):
-                    return found
+                for part in descendants(function.node.body):
+                    if self._asks(part) and not _is_of_last_axis(part):
+                        return part
         return own
 
     def _run_by(self, call: cst.Call) -> Iterator[Function]:
@@ -115,13 +113,13 @@ class Shapes:
         if klass is not None and (method := klass.methods.get("call")) is not None:
             yield method
 
-    def _asks(self, part: cst.CSTNode) -> cst.CSTNode | None:
+    def _asks(self, part: cst.CSTNode) -> bool:
         match part:
             case cst.Subscript(value=cst.Attribute(attr=cst.Name("shape"))):
-                return part
+                return True
             case cst.Call(args=[_]) if callee_name(part) == "squeeze":
-                return part if has(self._infer.names.qualified(part.func), "squeezes") else None
-        return None
+                return has(self._infer.names.qualified(part.func), "squeezes")
+        return False
 
     def _stacks_what_grew(self, call: cst.Call) -> bool:
         if callee_name(call) not in _STACKING or not call.args:

@@ -234,7 +234,7 @@ class Clock:
     @property
     def optimizers(self) -> int:
         """How many a step is known to wait for."""
-        return sum(source.optimizers for source in self.sources.values() if not source.retired)
+        return sum(source.optimizers for source in self.active())
 
     def loop(self) -> Row | None:
         """The row of the loop whose rounds are the steps, or of the call that has the loop inside."""
