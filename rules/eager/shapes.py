@@ -98,7 +98,9 @@ class Shapes:
         waiting = [call for node in nodes for call in calls_below(node)] if own is None else []
         seen: set[Function] = set()
         while waiting:
-            for function in {*self._run_by(waiting.pop())} - seen:
+            for function in self._run_by(waiting.pop()):
+                if function in seen:
+                    continue
                 seen.add(function)
                 waiting += function.calls
                 for part in descendants(function.node.body):
