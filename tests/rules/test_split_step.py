@@ -141,19 +141,23 @@ def test_what_the_rest_of_the_step_uses_goes_before_the_call_with_the_slices_tha
 """)
 
 
-def test_the_step_of_a_function_that_is_called_like_one_has_another_name() -> None:
-    source = dedent("""
-        import tensorflow as tf
-        model, optimizer = tf.keras.Sequential([tf.keras.layers.Dense(2)]), tf.keras.optimizers.Adam()
-        def train_step(x, y):
+def script(classes: str, model: str, name: str) -> str:
+    """A script whose loop calls a function of a name, which makes a step of a model and shows its loss."""
+    return f"import tensorflow as tf\n{dedent(classes)}" + dedent(f"""
+        model, optimizer = {model}, tf.keras.optimizers.Adam()
+        def {name}(x, y):
             with tf.GradientTape() as tape:
                 loss = tf.reduce_mean(model(x) - y)
             gradients = tape.gradient(loss, model.trainable_variables)
             optimizer.apply_gradients(zip(gradients, model.trainable_variables))
             print(loss.numpy())
         for x, y in dataset.batch(32):
-            train_step(x, y)
+            {name}(x, y)
         """)
+
+
+def test_the_step_of_a_function_that_is_called_like_one_has_another_name() -> None:
+    source = script("", "tf.keras.Sequential([tf.keras.layers.Dense(2)])", "train_step")
     assert "def compiled_step(x, y):" in fixed("TFP101", source, bold=True)
 
 
@@ -800,28 +804,22 @@ def test_a_list_of_variables_is_not_given_back() -> None:
     assert refusal("TFP101", source).startswith("no fix: `variables` holds variables")
 
 
-def test_what_a_model_asks_of_its_inputs_shapes_is_known_to_each_trace() -> None:
-    source = dedent("""
-        import random
-        import tensorflow as tf
-        class Decoder(tf.keras.Model):
-            def __init__(self):
-                super().__init__()
-                self.cell = tf.keras.layers.Dense(4)
-            def call(self, source):
-                for t in range(source.shape[1]):
-                    state = self.cell(source[:, t])
-                return state
-        model, optimizer = Decoder(), tf.keras.optimizers.Adam()
-        def step(x, y):
-            with tf.GradientTape() as tape:
-                loss = tf.reduce_mean(model(x) - y)
-            gradients = tape.gradient(loss, model.trainable_variables)
-            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
-            print(loss.numpy())
-        for x, y in dataset.batch(32):
-            step(x, y)
-        """)
-    assert "@tf.function\ndef train_step(x, y):" in fixed("TFP101", source, bold=True)
-    shorter = source.replace("source.shape[1]", "3")
-    assert "@tf.function(reduce_retracing=True)\ndef train_step(x, y):" in fixed("TFP101", shorter, bold=True)
+DECODER = """
+    class Decoder(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.cell = tf.keras.layers.Dense(4)
+        def call(self, source):
+            for t in range(source.shape[1]):
+                state = self.cell(source[:, t])
+            return state
+"""
+
+
+@pytest.mark.parametrize(
+    ("bound", "decorator"),
+    [("source.shape[1]", "@tf.function"), ("3", "@tf.function(reduce_retracing=True)")],
+)
+def test_what_a_model_asks_of_its_inputs_shapes_is_known_to_each_trace(bound: str, decorator: str) -> None:
+    source = script(DECODER.replace("source.shape[1]", bound), "Decoder()", "step")
+    assert f"{decorator}\ndef train_step(x, y):" in fixed("TFP101", source, bold=True)
