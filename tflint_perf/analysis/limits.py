@@ -9,8 +9,8 @@ CALLS_DEEP = 5
 NAMES_DEEP = 12
 # What one expression may stand for: with more, nothing is known of it.
 ALTERNATIVES = 8
-# Functions that are gone through together, and ways from one to another.
-MANY_FUNCTIONS = 100
+# Ways from one function to another.
+MANY_WAYS = 100
 # Places in all, where one search goes both ways.
 MANY_PLACES = 1600
 # What a name stands for, by what others stand for: as deep as Python's own stack allows.

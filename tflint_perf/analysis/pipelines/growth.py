@@ -12,7 +12,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has, library, methods, named
 from tflint_perf.analysis.conventions import names_a_label, names_augmenting
 from tflint_perf.analysis.execution.iterations import Iterations
-from tflint_perf.analysis.limits import MANY_FUNCTIONS, NAMES_DEEP
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Block, Function
 from tflint_perf.analysis.python.syntax import (
@@ -42,6 +42,8 @@ OF_BYTES = "makes floats of bytes"
 _TAKING_MILLISECONDS = ("reads-file", "decodes-images", "decodes-audio", "reads-images")
 # What a function of another file makes of bytes, and whether it divides them by 255.
 _FLOATS_OF_ANY, _SCALED = "floats", "scaled floats"
+# A function that runs more functions than this decides about more than an element.
+_MOST = 40
 # Bytes take a quarter of what floats take.
 _BYTES_OF_A_FLOAT = 4
 
@@ -87,9 +89,9 @@ class Growth:
 
     def of_function(self, function: Function) -> str:
         """How a function of this file makes elements larger, as other files need to know it."""
-        functions = list(islice(self._reached(function, set()), MANY_FUNCTIONS + 1))
+        functions = list(islice(self._reached(function, set()), _MOST + 1))
         calls = self._calls_of(functions)
-        if len(functions) > MANY_FUNCTIONS or not all(map(self._is_known, calls)) or self._reduces(functions):
+        if len(functions) > _MOST or not all(map(self._is_known, calls)) or self._reduces(functions):
             return ""
         how = self._by_decoding(calls)
         if how is None and self._makes_floats_of(functions, calls) and self._least(calls) == math.inf:

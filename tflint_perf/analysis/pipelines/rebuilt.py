@@ -12,7 +12,7 @@ from tflint_perf.analysis.execution.guards import Guards
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import Once
-from tflint_perf.analysis.limits import CALLS_DEEP, MANY_FUNCTIONS
+from tflint_perf.analysis.limits import CALLS_DEEP, MANY_WAYS
 from tflint_perf.analysis.pipelines.stages import Stages
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import (
@@ -157,7 +157,7 @@ class Rebuilt:
     def _places(self, node: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, Loop, Entered]]:
         """The places in training loops that build the dataset `node`, directly or through calls."""
         waiting: list[tuple[cst.BaseExpression, Entered]] = [(node, {})]
-        for _ in range(MANY_FUNCTIONS):
+        for _ in range(MANY_WAYS):
             if not waiting:
                 return
             place, entered = waiting.pop()
