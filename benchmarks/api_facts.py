@@ -41,7 +41,7 @@ CLASSES = {
     "Graph": "tf.Graph", "ImageDataGenerator": "keras.preprocessing.image.ImageDataGenerator",
     "Iterator": "tf.data.Iterator", "Layer": "keras.layers.Layer", "Loss": "keras.losses.Loss",
     "Metric": "keras.metrics.Metric", "Model": "keras.Model", "Optimizer": "keras.optimizers.Optimizer",
-    "RaggedTensor": "tf.RaggedTensor", "Strategy": "tf.distribute.Strategy", "Variable": "tf.Variable",
+    "RaggedTensor": "tf.RaggedTensor", "Strategy": "tf.distribute.Strategy", "TensorArray": "tf.TensorArray", "Variable": "tf.Variable",
     "ndarray": "np.ndarray",
 }  # fmt: skip
 # The spaces all of whose members are tried, whether rows of their own name them or not.

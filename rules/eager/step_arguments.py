@@ -199,7 +199,9 @@ class Arguments:
         for name in self._written():
             home = self._model.names.lookup(name, scope)
             readers = self._readers.of(name, home[0]) if home is not None else {}
-            uses = dict.fromkeys(use for node in self._inside for use in readers.get(node, ()))
+            uses = sorted(
+                {use for node in self._inside for use in readers.get(node, ())}, key=self._edit.start
+            )
             after = [use for use in uses if use not in self._inside]
             if not after and name in self._arguments:
                 carried = [use for use in self._arguments[name].uses if self._comes_back(use)]

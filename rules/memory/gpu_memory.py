@@ -79,7 +79,7 @@ class GpuMemory:
     def is_settled(self) -> bool:
         """Whether the file sets how much GPU memory TensorFlow takes, or may leave that to a helper."""
         walk = self._walk
-        if any(self._sets(call) for name in _SETTERS for call in walk.calls.get(name, ())):
+        if any(self._sets(call) for call in walk.calls_named(*_SETTERS)):
             return True
         if any(name in walk.attributes or self._is_keyword(name) for name in _SESSION_OPTIONS):
             return True

@@ -91,15 +91,14 @@ class Restarts:
     # Forms
 
     def _iterators(self) -> Iterator[Restart]:
-        for name in _TAKES_NEXT:
-            for call in self._walk.calls.get(name, ()):
-                iterator = self._taken_from(call)
-                if isinstance(iterator, cst.Name):
-                    yield from self._by_name(iterator)
-                elif iterator is not None:
-                    dataset = self._dataset_in(iterator)
-                    if dataset is not None:
-                        yield Restart(call, "next", dataset, iterator)
+        for call in self._walk.calls_named(*_TAKES_NEXT):
+            iterator = self._taken_from(call)
+            if isinstance(iterator, cst.Name):
+                yield from self._by_name(iterator)
+            elif iterator is not None:
+                dataset = self._dataset_in(iterator)
+                if dataset is not None:
+                    yield Restart(call, "next", dataset, iterator)
 
     def _taken_from(self, call: cst.Call) -> cst.BaseExpression | None:
         if isinstance(call.func, cst.Attribute):

@@ -59,16 +59,14 @@ class Writes:
         return sorted(self._find(), key=lambda write: self._infer.place(write.call).order)
 
     def _find(self) -> Iterator[Write]:
-        for name in ("histogram", "image"):
-            for call in self._walk.calls.get(name, ()):
-                if has(self._infer.names.qualified(call.func), "heavy-summary") and not self._is_compat(
-                    call.func
-                ):
-                    yield Write(call, "summary")
-        for name in _SAVERS:
-            for call in self._walk.calls.get(name, ()):
-                if isinstance(call.func, cst.Attribute) and self._saves(call, call.func.value):
-                    yield Write(call, "weights")
+        for call in self._walk.calls_named("histogram", "image"):
+            if has(self._infer.names.qualified(call.func), "heavy-summary") and not self._is_compat(
+                call.func
+            ):
+                yield Write(call, "summary")
+        for call in self._walk.calls_named(*_SAVERS):
+            if isinstance(call.func, cst.Attribute) and self._saves(call, call.func.value):
+                yield Write(call, "weights")
         for call in self._walk.calls.get("flush", ()):
             if isinstance(call.func, cst.Attribute) and self._is_writer(call, call.func.value):
                 yield Write(call, "flush")

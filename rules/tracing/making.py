@@ -232,7 +232,7 @@ class Making:
 
     @property
     def _trains(self) -> bool:
-        named = (call for name in METHODS for call in self._walk.calls.get(name, ()))
+        named = self._walk.calls_named(*METHODS)
         return any(trains_by(self._infer, call) for call in named)
 
     def _is_compiled(self, function: Function | None) -> bool:

@@ -54,7 +54,7 @@ class OtherUses:
 
     def _read_behind(self, names: set[str], loop: Loop) -> Obstacle | None:
         inside = set(descendants(loop.node))
-        for made in names:
+        for made in sorted(names):
             for mention in self._walk.names.get(made, ()):
                 if mention not in inside and self._infer.place(mention).order > loop.at.order:
                     return Obstacle(mention, f"`{made}` is read after the loop, too")

@@ -95,7 +95,7 @@ def _open(
     functions = model.calls.functions_outside(differ | model.draws.handed_on_from(differ))
     named = {name_outside(function): function.owner for function in functions}
     named |= {name: function.owner for function in takers if (name := name_given(function))}
-    offered = dict.fromkeys(model.exported_datasets.names_of(differ), ())
+    offered = dict.fromkeys(sorted(model.exported_datasets.names_of(differ)), ())
     return offered | {
         name: paths_of_bases(model, owner) if owner is not None else ()
         for name, owner in sorted(named.items(), key=lambda pair: pair[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 
 import libcst as cst
 
@@ -42,13 +42,13 @@ class Invariance:
         `node` is an expression or a statement in the loop. Values that TensorFlow changes in place, variables
         for instance, are no change: a graph reads them when it runs.
         """
-        inside = set(descendants(node))
+        inside = dict.fromkeys(descendants(node))
         written = self._written(loop, inside)
         for holder in (
             node,
             *(function.node for function in self.reached([node]) if function.node not in inside),
         ):
-            within = inside if holder is node else set(descendants(holder))
+            within = inside if holder is node else dict.fromkeys(descendants(holder))
             for part in within:
                 found = self._change_of(part, within, loop, written)
                 if found is not None:
@@ -130,7 +130,7 @@ class Invariance:
     # Names
 
     def _change_of(
-        self, node: cst.CSTNode, inside: set[cst.CSTNode], loop: Loop, written: Written
+        self, node: cst.CSTNode, inside: Container[cst.CSTNode], loop: Loop, written: Written
     ) -> Change | None:
         if isinstance(node, cst.Attribute):
             place = written.get(node.attr.value)
@@ -189,7 +189,7 @@ class Invariance:
 
     # What an iteration writes to
 
-    def _written(self, loop: Loop, leaving_out: set[cst.CSTNode]) -> Written:
+    def _written(self, loop: Loop, leaving_out: Container[cst.CSTNode]) -> Written:
         """What an iteration of `loop` changes, but for what `leaving_out` does."""
         places = self._places.get(loop)
         if places is None:

@@ -314,7 +314,7 @@ class Loops:
     def fits(self) -> dict[Function, list[cst.Call]]:
         """The calls of `fit`, by the generators, and the methods of sequences, that it takes batches from."""
         found: dict[Function, list[cst.Call]] = {}
-        for call in [call for name in FITS for call in self._walk.calls.get(name, ())]:
+        for call in self._walk.calls_named(*FITS):
             given = fitted(call)
             for function in self._run_over(given) if given is not None else ():
                 if function.yields or function.name in RUN_OVER:

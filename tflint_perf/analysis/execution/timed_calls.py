@@ -14,10 +14,9 @@ from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
 def clocks(infer: Inference) -> Iterator[cst.Call]:
     """The calls that ask Python for the time."""
-    for name in last_names("clock"):
-        for call in infer.walk.calls.get(name, ()):
-            if has(builtin_or_qualified(infer, call.func), "clock"):
-                yield call
+    for call in infer.walk.calls_named(*last_names("clock")):
+        if has(builtin_or_qualified(infer, call.func), "clock"):
+            yield call
 
 
 def is_only_timed(infer: Inference, call: cst.Call) -> bool:

@@ -105,7 +105,7 @@ def _driven(model: Model) -> Iterator[Use]:
 
     Keras's loop in `fit` is one.
     """
-    for call in [call for name in FITS for call in model.walk.calls.get(name, ())]:
+    for call in model.walk.calls_named(*FITS):
         given = fitted(call)
         for use in _drive(model, call, given) if given is not None else ():
             way = tuple(replace(via, kind="fit") for via in use.each_step[-1:])

@@ -20,12 +20,11 @@ _STAGES = ("batch", "padded_batch", "prefetch", "shuffle", "cache")
 def takers_of_streams(infer: Inference, calls: CallGraph) -> Iterator[Function]:
     """The functions by whose parameters a file gets what it puts stages on, and knows nothing of: `data` in
     `data.batch(32)`, `loader` in `loader.dataset().batch(32)`."""
-    for name in _STAGES:
-        for call in infer.walk.calls.get(name, ()):
-            if isinstance(call.func, cst.Attribute) and not infer.names.qualified(call.func):
-                for source in _sources(infer, _first(call)):
-                    if not _is_known(infer, source):
-                        yield from (function for function, _ in behind(infer, calls, source))
+    for call in infer.walk.calls_named(*_STAGES):
+        if isinstance(call.func, cst.Attribute) and not infer.names.qualified(call.func):
+            for source in _sources(infer, _first(call)):
+                if not _is_known(infer, source):
+                    yield from (function for function, _ in behind(infer, calls, source))
 
 
 def _first(call: cst.Call) -> cst.BaseExpression:

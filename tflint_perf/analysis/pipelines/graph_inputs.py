@@ -92,8 +92,7 @@ class GraphInputs:
             self._train_calls.makes_train_op(call)
             or self._train_calls.fits(call)
             or self._train_calls.runs_train_op(call)
-            for name in _TRAINING
-            for call in self._walk.calls.get(name, ())
+            for call in self._walk.calls_named(*_TRAINING)
         )
 
     # Estimators

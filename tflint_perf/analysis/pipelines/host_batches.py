@@ -223,7 +223,7 @@ class MadeForFit:
 
     def all(self) -> Iterator[tuple[cst.BaseExpression, Batch]]:
         """What each `fit` is given to train on, and the generators of images behind that; each once."""
-        fits = [call for name in FITS for call in self._walk.calls.get(name, ()) if self._trains(call)]
+        fits = [call for call in self._walk.calls_named(*FITS) if self._trains(call)]
         seen: set[cst.CSTNode] = set()
         for call in fits:
             given = fitted(call)

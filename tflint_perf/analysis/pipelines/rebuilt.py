@@ -82,7 +82,7 @@ class Rebuilt:
         """Every dataset that a training loop builds anew from the same inputs, once for each place in a loop."""
         seen: set[cst.CSTNode] = set()
         named = [call for calls in self._walk.calls.values() for call in calls if self._may_be_source(call)]
-        stages = {c: None for name in _STAGES for c in self._walk.calls.get(name, ()) if _is_first(c)}
+        stages = {c: None for c in self._walk.calls_named(*_STAGES) if _is_first(c)}
         for source in filter(self._is_source, [*named, *stages] if self._walk.loops else ()):
             whole = self._whole(source)
             for node, loop, entered in self._places(whole):

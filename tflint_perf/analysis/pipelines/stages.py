@@ -64,7 +64,7 @@ class Stages:
     @cached_property
     def _next(self) -> dict[cst.Call, dict[cst.Call, None]]:
         found: dict[cst.Call, dict[cst.Call, None]] = {}
-        calls = (call for name in methods("Dataset", "stage") for call in self._walk.calls.get(name, ()))
+        calls = self._walk.calls_named(*methods("Dataset", "stage"))
         for call in calls:
             for pipeline in self.before(call):
                 if len(pipeline) > 1 and pipeline[-1].call is call:

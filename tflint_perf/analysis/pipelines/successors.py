@@ -75,11 +75,7 @@ class Successors:
     @cached_property
     def _next(self) -> dict[cst.Call, list[Stage]]:
         after: dict[cst.Call, dict[cst.Call, Stage]] = {}
-        calls = (
-            call
-            for name in (*methods("Dataset", "stage"), *methods("Dataset", "joins"))
-            for call in self._walk.calls.get(name, ())
-        )
+        calls = self._walk.calls_named(*methods("Dataset", "stage"), *methods("Dataset", "joins"))
         for call in calls:
             for pipeline in self._stages.before(call):
                 for one, other in _neighbours(pipeline):

@@ -6,6 +6,7 @@ Here: expressions and small statements. What opens a block or a scope is walked 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import libcst as cst
@@ -44,6 +45,7 @@ class Walk:
         self.names: dict[str, list[cst.Name]] = {}
         self.attributes: dict[str, list[cst.Attribute]] = {}
         self.calls: dict[str, list[cst.Call]] = {}
+        self._every_call: list[cst.Call] = []
         self.functions: dict[cst.CSTNode, Function] = {}
         self.classes: dict[cst.CSTNode, Class] = {}
         self.loops: dict[cst.CSTNode, Loop] = {}
@@ -88,7 +90,14 @@ class Walk:
 
     def calls_named(self, *names: str) -> list[cst.Call]:
         """The calls of functions or methods named `names`, in the order of the text."""
-        return [call for name in names for call in self.calls.get(name, ())]
+        found = [named for name in names if (named := self.calls.get(name))]
+        if len(found) < 2:
+            return list(found[0]) if found else []
+        return sorted((call for named in found for call in named), key=self._position_of.__getitem__)
+
+    @cached_property
+    def _position_of(self) -> dict[cst.Call, int]:
+        return {call: position for position, call in enumerate(self._every_call)}
 
     def statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
         """The statement that holds `node`: a small statement or a compound one."""
@@ -136,6 +145,7 @@ class Walk:
             self.calls.setdefault(name, []).append(node)
         else:
             self.calls.setdefault("", []).append(node)
+        self._every_call.append(node)
         (self.function.calls if self.function else self.module_calls).append(node)
         if self.loop is not None:
             self.loop.calls.append(node)

@@ -100,12 +100,8 @@ class AutoGraph:
             always = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Return)
             if not (always or isinstance(last, cst.Return)) or any(map(_returns_nothing, returns)):
                 return "a condition on a tensor decides whether anything is returned"
-        for name in {
-            name.value
-            for part in within
-            if isinstance(part, cst.AssignTarget)
-            for name in target_names(part.target)
-        }:
+        targets = (part.target for part in within if isinstance(part, cst.AssignTarget))
+        for name in dict.fromkeys(name.value for target in targets for name in target_names(target)):
             if self._has_several_types(name, node):
                 return f"a condition on a tensor decides the type of `{name}`"
         return ""

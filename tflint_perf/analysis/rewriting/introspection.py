@@ -156,13 +156,12 @@ def _settings_in_passing(infer: Inference) -> Iterator[cst.CSTNode]:
 
 def _races(infer: Inference) -> Iterator[cst.CSTNode]:
     """Variables, and what holds some, that a function of a pipeline reads while the steps change them."""
-    for name in sorted(methods("Dataset", "calls")):
-        for call in infer.walk.calls.get(name, ()):
-            given = call.args[0].value if call.args else None
-            function = mapped_function(infer, given) if given is not None else None
-            for node in descendants(function.node) if function is not None else ():
-                if isinstance(node, cst.Name) and infer.value(node).kind in _WITH_STATE:
-                    yield node
+    for call in infer.walk.calls_named(*methods("Dataset", "calls")):
+        given = call.args[0].value if call.args else None
+        function = mapped_function(infer, given) if given is not None else None
+        for node in descendants(function.node) if function is not None else ():
+            if isinstance(node, cst.Name) and infer.value(node).kind in _WITH_STATE:
+                yield node
 
 
 def _is_in_passing(infer: Inference, node: cst.CSTNode) -> bool:

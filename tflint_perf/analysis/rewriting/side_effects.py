@@ -54,7 +54,7 @@ class SideEffects:
 
     def of_declaration(self, node: cst.Global | cst.Nonlocal, function: Function | None) -> str:
         """A `global` whose names are written to, but for what the first call alone makes: `if metric is None:`."""
-        for name in {item.name.value for item in node.names}:
+        for name in dict.fromkeys(item.name.value for item in node.names):
             for target in self._infer.walk.names.get(name, ()):
                 parent = self._infer.walk.parents.get(target)
                 written = not isinstance(parent, cst.NameItem) and not is_read(

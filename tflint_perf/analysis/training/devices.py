@@ -103,9 +103,8 @@ class Devices:
                 index = statement.targets[0].target.slice[0].slice
                 if isinstance(index, cst.Index):
                     yield statement, string(index.value), string(statement.value)
-        for name in ("setdefault", "putenv"):
-            for call in self._walk.calls.get(name, ()):
-                yield call, string(argument(call, 0)), string(argument(call, 1))
+        for call in self._walk.calls_named("setdefault", "putenv"):
+            yield call, string(argument(call, 0)), string(argument(call, 1))
         for call in self._walk.calls.get("update", ()):
             for node in descendants(call):
                 for element in node.elements if isinstance(node, cst.Dict) else ():
@@ -122,7 +121,7 @@ class Devices:
 
     def _uses_tpu_alone(self) -> bool:
         """Whether the file asks for a TPU, under no condition."""
-        asking = [call for name in _TPU for call in self._walk.calls.get(name, ())]
+        asking = self._walk.calls_named(*_TPU)
         return "MirroredStrategy" not in self._walk.calls and any(map(self._is_done, asking))
 
     def _is_done(self, call: cst.Call) -> bool:

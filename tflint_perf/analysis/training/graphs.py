@@ -116,8 +116,7 @@ class Graphs:
         names = self._infer.names
         called = {
             names.qualified(call.func)
-            for name in sorted(last_names("eager-mode", "graph-mode"))
-            for call in self._walk.calls.get(name, ())
+            for call in self._walk.calls_named(*last_names("eager-mode", "graph-mode"))
         }
         if called & named("graph-mode"):
             return True

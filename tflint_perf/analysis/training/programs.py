@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 
 import libcst as cst
 
@@ -116,7 +116,7 @@ class Programs:
             return True
         return has(self._infer.names.qualified(call.func), "loads-objects")
 
-    def _is_trained_with(self, step: GradientStep, reached: set[Function]) -> bool:
+    def _is_trained_with(self, step: GradientStep, reached: Container[Function]) -> bool:
         """Whether running the file trains by the gradient step `step`, rather than only tries out a model below its
         definition."""
         return self._is_repeated(step.tape) if step.function is None else step.function in reached
@@ -223,20 +223,20 @@ class Programs:
         )
 
     @remembered
-    def _reached(self) -> set[Function]:
+    def _reached(self) -> dict[Function, None]:
         """The functions that run when the file is run."""
-        reached: set[Function] = set()
+        reached: dict[Function, None] = {}
         waiting = list(self._walk.module_calls)
         while waiting:
             call = waiting.pop()
             for function in (*self._calls.targets(call), *self._chosen(call), *self._handed_over(call)):
                 if function not in reached:
-                    reached.add(function)
+                    reached[function] = None
                     waiting += function.calls
             if not waiting:
                 # What a function defines it runs itself, or hands to who called it.
                 within = [f for f in self._walk.functions.values() if f.outer in reached and f not in reached]
-                reached.update(within)
+                reached.update(dict.fromkeys(within))
                 waiting += [call for function in within for call in function.calls]
         return reached
 

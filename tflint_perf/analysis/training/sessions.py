@@ -64,7 +64,7 @@ class Sessions:
         return self._ops
 
     def _find_ops(self) -> Iterator[tuple[cst.Call, Loop | None]]:
-        if not any(self.is_run(call) for name in ("run", "eval") for call in self._walk.calls.get(name, ())):
+        if not any(self.is_run(call) for call in self._walk.calls_named("run", "eval")):
             return
         for calls in list(self._walk.calls.values()):
             for call in calls:

@@ -90,8 +90,7 @@ class TrainCalls:
         """Whether Keras models are made estimators of scikit-learn, which that fits."""
         return any(
             has(self._infer.names.qualified(call.func), "wraps-models")
-            for name in ("KerasClassifier", "KerasRegressor")
-            for call in self._walk.calls.get(name, ())
+            for call in self._walk.calls_named("KerasClassifier", "KerasRegressor")
         )
 
     def _minimizes(self, call: cst.Call) -> bool:
@@ -256,7 +255,7 @@ class TrainCalls:
     def trains_in_session(self, calls: list[cst.Call]) -> bool:
         """Whether `calls` run an op that trains and that this file makes, in a session."""
         if any(map(self.runs_train_op, calls)):
-            made = (call for name in _MAKERS_OF_TRAIN_OPS for call in self._walk.calls.get(name, ()))
+            made = self._walk.calls_named(*_MAKERS_OF_TRAIN_OPS)
             return any(map(self.makes_train_op, made))
         return any(map(self.runs_session, calls)) and any(map(self.makes_train_op, calls))
 
@@ -277,8 +276,7 @@ class TrainCalls:
         return any(
             has(self._infer.names.qualified(call.func), "runs-updates")
             and argument(call, 2, "updates") is not None
-            for name in last_names("runs-updates")
-            for call in self._walk.calls.get(name, ())
+            for call in self._walk.calls_named(*last_names("runs-updates"))
         )
 
     @cached_property

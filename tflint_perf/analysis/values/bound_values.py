@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -45,7 +46,7 @@ def value_of_binding(infer: Inference, binding: Binding, scope: Scope) -> Value:
                 return told if told.known else value
             return value
         case "augment" if binding.value is not None:
-            return infer.settled(binding, lambda: _augmented(infer, binding))
+            return infer.answers.of(binding, NEVER, partial(_augmented, infer, binding))
         case "for" | "comprehension" if binding.value is not None:
             return _part(element(infer.value(binding.value)), binding.path)
         case "with" if binding.value is not None:
@@ -118,6 +119,8 @@ def _parameter(infer: Inference, binding: Binding, scope: Scope) -> Value:
 def _part(value: Value, path: tuple[int, ...] | None) -> Value:
     if path is None:
         return UNKNOWN
+    if value is NEVER:
+        return NEVER
     for index in path:
         if value.items is not None and index < len(value.items):
             value = value.items[index]

@@ -133,11 +133,10 @@ class ByUse:
 
     def _given_to_keras(self) -> Iterator[cst.BaseExpression]:
         """What is given to functions of Keras that take a model: `plot_model(net)`."""
-        for name in sorted(last_names("takes-model")):
-            for call in self._walk.calls.get(name, ()):
-                given = argument(call, 0, "model")
-                if given is not None and has(self._infer.names.qualified(call.func), "takes-model"):
-                    yield given
+        for call in self._walk.calls_named(*last_names("takes-model")):
+            given = argument(call, 0, "model")
+            if given is not None and has(self._infer.names.qualified(call.func), "takes-model"):
+                yield given
 
     def _called_on_inputs(self) -> Iterator[cst.BaseExpression]:
         """What is called on inputs of Keras, and does what neither layers nor functions do: it predicts, say."""

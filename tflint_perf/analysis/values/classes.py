@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -14,6 +15,7 @@ from tflint_perf.analysis.python.scopes import At, Binding, Block, Class, Functi
 from tflint_perf.analysis.values.bound_values import value_of_annotation, value_of_binding
 from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.analysis.values.values import UNKNOWN, Kind, Value, join
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.values.infer import Inference
@@ -27,45 +29,47 @@ _KERAS_KINDS = frozenset({"model", "layer", "metric", "loss", "optimizer"})
 _EXCHANGED = _KERAS_KINDS | {"instance"}
 
 
+@dataclass(frozen=True, slots=True)
+class _Ancestry:
+    """What a class derives from: the classes of this file, nearest first and itself among them, Keras's own by their kind,
+    those of other files by their paths."""
+
+    lineage: list[Class]
+    keras_kind: str = ""
+    has_foreign_base: bool = False
+    bases_outside: Sequence[str] = ()
+
+
 class Classes:
     """Answers where a class stands among others, and what a name of an instance is."""
 
     def __init__(self, infer: Inference) -> None:
         self._infer = infer
-        self._bases: dict[Class, tuple[list[Class], str, bool]] = {}
-        self._bases_outside: dict[Class, list[str]] = {}
         self._derived: dict[Class, list[Class]] | None = None
-        self._asking: set[Class] = set()
 
     def forget(self) -> None:
         """Drop what was worked out before other files could be asked."""
-        self._bases.clear()
-        self._bases_outside.clear()
         self._derived = None
 
     # Lineage
 
     def lineage(self, klass: Class) -> list[Class]:
         """A class and its bases in this file, nearest first."""
-        return self._ancestry(klass)[0]
+        return self._ancestry(klass).lineage
 
     def keras_kind(self, klass: Class) -> str:
         """ "model", "layer", "metric", "loss", "optimizer", "callback" or "sequence" for classes derived from Keras ones."""
-        return self._ancestry(klass)[1]
+        return self._ancestry(klass).keras_kind
 
     def has_foreign_base(self, klass: Class) -> bool:
         """Whether a base of the class `klass` is defined outside this file (`object` and Keras's own do not count)."""
-        return self._ancestry(klass)[2]
+        return self._ancestry(klass).has_foreign_base
 
-    def _ancestry(self, klass: Class) -> tuple[list[Class], str, bool]:
-        known = self._bases.get(klass)
-        if known is not None:
-            if klass in self._asking:
-                self._infer.cut()
-            return known
-        self._asking.add(klass)
-        self._bases[klass] = ([klass], "", False)
-        line, kind, foreign = [klass], "", False
+    def _ancestry(self, klass: Class) -> _Ancestry:
+        return self._infer.answers.of(klass, _Ancestry([klass]), partial(self._found_ancestry, klass))
+
+    def _found_ancestry(self, klass: Class) -> _Ancestry:
+        line, kind, foreign, outside = [klass], "", False, []
         for arg in klass.node.bases:
             name = self._infer.names.qualified(arg.value)
             if has(name, "base"):
@@ -73,20 +77,18 @@ class Classes:
                 continue
             base = self._infer.value(arg.value)
             if base.kind == "class" and base.klass is not None and base.klass is not klass:
-                above, kind_above, foreign_above = self._ancestry(base.klass)
-                line = list(dict.fromkeys((*line, *above)))
-                kind, foreign = kind or kind_above, foreign or foreign_above
+                above = self._ancestry(base.klass)
+                line = list(dict.fromkeys((*line, *above.lineage)))
+                kind, foreign = kind or above.keras_kind, foreign or above.has_foreign_base
             elif base.outside:
                 facts = self._infer.outside.class_facts(base.outside)
                 kind, foreign = kind or facts.keras_kind, foreign or facts.has_foreign_base
-                self._bases_outside.setdefault(klass, []).append(base.outside)
+                outside.append(base.outside)
             elif not has(name, "plain-base", "thread") and not (
                 isinstance(arg.value, cst.Name) and arg.value.value == "object"
             ):
                 foreign = True
-        self._asking.discard(klass)
-        self._bases[klass] = line, kind, foreign
-        return self._bases[klass]
+        return _Ancestry(line, kind, foreign, outside)
 
     def kind_of_instance(self, klass: Class) -> Kind:
         """The kind of an object of a class of this file."""
@@ -275,7 +277,7 @@ class Classes:
 
     def bases_outside(self, klass: Class) -> list[str]:
         """The bases of a class, and of its bases in this file, that other linted files define."""
-        return [path for above in self.lineage(klass) for path in self._bases_outside.get(above, ())]
+        return [path for above in self.lineage(klass) for path in self._ancestry(above).bases_outside]
 
     def bindings_of(self, node: cst.Attribute) -> list[Binding]:
         """Where the nearest class of this file that writes to an attribute, as in `self.x = …`, does so."""

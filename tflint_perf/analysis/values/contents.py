@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
-from tflint_perf.analysis.python.syntax import last_name, part_at, string
+from tflint_perf.analysis.python.syntax import callee_name, last_name, part_at, string
 from tflint_perf.analysis.values.new_containers import new_container
 from tflint_perf.analysis.values.values import UNKNOWN, Value, element, join
 from tflint_perf.records import dataclass
@@ -49,12 +49,6 @@ class Contents:
     def __init__(self, infer: Inference) -> None:
         self._infer = infer
         self._walk = infer.walk
-        self._filled: dict[Binding, Value] = {}
-        self._filling: set[Binding] = set()
-
-    def forget(self) -> None:
-        """Drop what was worked out before all callers were known."""
-        self._filled.clear()
 
     def puts(self, binding: Binding, scope: Scope) -> list[Put]:
         """What is put into the container that a binding gives to a name or attribute."""
@@ -96,15 +90,9 @@ class Contents:
         """The value of a container with all that is put into it, where `made` is what it begins with."""
         if made.kind not in _KINDS or self._made(binding) is None:
             return made
-        known = self._filled.get(binding)
-        if known is None:
-            self._filled[binding] = made  # what is put in may be made of what is in there
-            self._filling.add(binding)
-            known = self._filled[binding] = self._with(made, binding, self.puts(binding, scope))
-            self._filling.discard(binding)
-        elif binding in self._filling:
-            self._infer.cut()
-        return known
+        # What is put in may be made of what is in there.
+        with_all = partial(self._with, made, binding, self.puts(binding, scope))
+        return self._infer.answers.of(("filled", binding), made, with_all)
 
     def _with(self, made: Value, binding: Binding, puts: list[Put]) -> Value:
         empty = self._begins_empty(self._made(binding))
@@ -185,22 +173,20 @@ class Contents:
 
     @cached_property
     def _grown(self) -> frozenset[str]:
-        calls = (call for method in _GROWS for call in self._walk.calls.get(method, ()))
+        calls = self._walk.calls_named(*_GROWS)
         return frozenset(last_name(call.func.value) for call in calls if isinstance(call.func, cst.Attribute))
 
     def _by_methods(self) -> Iterator[Put]:
-        for method in (*_ONE, *_ALL):
-            for call in self._walk.calls.get(method, ()):
-                base, inner = (
-                    _base(call.func.value) if isinstance(call.func, cst.Attribute) else (None, False)
-                )
-                for arg in call.args:
-                    if base is None:
-                        break
-                    if arg.keyword is not None and method == "update":
-                        yield Put(base, arg.value, key=arg.keyword.value)
-                    elif arg.keyword is None and not arg.star:
-                        yield from _parts(base, arg.value, all=method in _ALL, inner=inner)
+        for call in self._walk.calls_named(*_ONE, *_ALL):
+            method = callee_name(call)
+            base, inner = _base(call.func.value) if isinstance(call.func, cst.Attribute) else (None, False)
+            for arg in call.args:
+                if base is None:
+                    break
+                if arg.keyword is not None and method == "update":
+                    yield Put(base, arg.value, key=arg.keyword.value)
+                elif arg.keyword is None and not arg.star:
+                    yield from _parts(base, arg.value, all=method in _ALL, inner=inner)
 
     def _by_assignments(self) -> Iterator[Put]:
         for statement in self._walk.at:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.limits import DEFINITIONS_DEEP
+from tflint_perf.analysis.python.answers import Answers
 from tflint_perf.analysis.python.flow import reaching
 from tflint_perf.analysis.python.names import Names, canonical
 from tflint_perf.analysis.python.scopes import At, Binding, Function, Loop, Scope
@@ -46,8 +48,7 @@ class Inference:
         self.names = names
         self.outside = outside
         self.arguments_of: Callable[[Function, str], list[cst.BaseExpression]] | None = None
-        self._values: dict[cst.CSTNode, Value] = {}
-        self._returned: dict[Function, Value] = {}
+        self.answers = Answers(NEVER, UNKNOWN)
         self.classes = Classes(self)
         self.contents = Contents(self)
         self.gradients = Gradients(self)
@@ -56,9 +57,6 @@ class Inference:
         self.parts_of_iterations: dict[Loop, bool] = {}
         self.by_use: ByUse | None = None
         self._depth = 0
-        # How often a question met one that is still being answered, or was too deep.
-        self._cuts = 0
-        self._settled: dict[Hashable, Value] = {}
         self._made_anew: dict[tuple[Scope, str], list[Binding]] = {}
         self._reaching: dict[cst.Name, tuple[Scope, list[Binding]] | None] = {}
 
@@ -75,49 +73,25 @@ class Inference:
 
     def forget(self) -> None:
         """Drop what was worked out before all callers were known."""
-        self._values.clear()
-        self._returned.clear()
-        self._settled.clear()
-        self.cut()
+        self.answers.forget()
         self.classes.forget()
-        self.contents.forget()
         self.integers = Integers(self)
 
     def value(self, node: cst.CSTNode) -> Value:
         """What is known of the value of an expression; `UNKNOWN` where nothing is."""
-        known = self._values.get(node)
+        known: Value | None = self.answers.get(node)
         if known is not None:
-            self._cuts += known is NEVER
             return known
-        if self._depth > DEFINITIONS_DEEP:
-            self._cuts += 1
+        evaluator = _EVALUATORS.get(node.__class__)
+        if evaluator is None or self._depth > DEFINITIONS_DEEP:
             return UNKNOWN
-        self._values[node] = NEVER  # a value that depends on itself adds nothing to itself
         self._depth += 1
         try:
-            result = self._evaluate(node)
+            # A value that depends on itself adds nothing to itself.
+            result: Value = self.answers.work_out(node, NEVER, partial(evaluator, self, node))
+            return result
         finally:
             self._depth -= 1
-        self._values[node] = result
-        return result
-
-    def cut(self) -> None:
-        """Note that a question met one that is still being answered: what follows from it may not be all."""
-        self._cuts += 1
-
-    def settled(self, question: Hashable, work: Callable[[], Value]) -> Value:
-        """What `work` gives, worked out once, unless that is in the middle of what it depends on itself."""
-        known = self._settled.get(question)
-        if known is None:
-            cuts = self._cuts
-            known = work()
-            if self._cuts == cuts:
-                self._settled[question] = known
-        return known
-
-    def _evaluate(self, node: cst.CSTNode) -> Value:
-        evaluator = _EVALUATORS.get(node.__class__)
-        return evaluator(self, node) if evaluator is not None else UNKNOWN
 
     # Expressions of each kind
 
@@ -208,9 +182,10 @@ class Inference:
         scope, bindings = found
         if len(bindings) > 1 and bindings is scope.bindings[node.value]:
             # Whoever asks from another scope gets the same.
-            value = self.settled((scope, node.value), lambda: join(_values(self, bindings, scope)))
+            of_all = partial(_joined, self, bindings, scope)
+            value = self.answers.of((scope, node.value), NEVER, of_all)
         else:
-            value = join(_values(self, bindings, scope)) if bindings else UNKNOWN
+            value = _joined(self, bindings, scope) if bindings else UNKNOWN
         return value if value is not UNKNOWN or self.by_use is None else self.by_use.name(node.value, scope)
 
     def _from_star(self, name: str) -> Value:
@@ -225,6 +200,8 @@ class Inference:
         if is_super(node.value):
             return self.classes.of_super(node)
         base = self.value(node.value)
+        if base is NEVER:
+            return NEVER
         if base.either and (found := join(self._member(each, node) for each in base.either)) is not UNKNOWN:
             return found
         return self._member(base, node)
@@ -258,6 +235,8 @@ class Inference:
             if isinstance(index, cst.Slice):
                 return replace(base, items=None)
             return base.element if base.element is not None else UNKNOWN
+        if base is NEVER:
+            return NEVER
         if base.kind in ("tensor", "array"):
             if base.items is not None or (isinstance(index, cst.Index) and string(index.value) is not None):
                 return Value(base.kind, host=base.host)
@@ -293,22 +272,17 @@ class Inference:
 
     def returned(self, function: Function) -> Value:
         """What calling a function of this file gives."""
-        known = self._returned.get(function)
-        if known is not None:
-            self._cuts += known is NEVER
-            return known
-        self._returned[function] = NEVER
+        return self.answers.of(function, NEVER, partial(self._result, function))
+
+    def _result(self, function: Function) -> Value:
         if isinstance(function.node, cst.Lambda):
-            result = self.value(function.node.body)
-        elif function.yields:
+            return self.value(function.node.body)
+        if function.yields:
             given = [self.value(y.value) for y in function.yields if isinstance(y.value, cst.BaseExpression)]
-            result = Value("generator", element=join(given) if given else None, function=function)
-        else:
-            result = join(
-                [self.value(r.value) if r.value is not None else NONE for r in function.returns] or [NONE]
-            )
-        self._returned[function] = result
-        return result
+            return Value("generator", element=join(given) if given else None, function=function)
+        return join(
+            [self.value(r.value) if r.value is not None else NONE for r in function.returns] or [NONE]
+        )
 
 
 def _hide_each_other(bindings: list[Binding]) -> bool:
@@ -317,12 +291,12 @@ def _hide_each_other(bindings: list[Binding]) -> bool:
     return all(binding.kind == "import" and binding.at.block is block for binding in bindings)
 
 
-def _values(infer: Inference, bindings: list[Binding], scope: Scope) -> list[Value]:
-    """The values that a name may have. To begin with, a sum of tensors is a number or an array."""
+def _joined(infer: Inference, bindings: list[Binding], scope: Scope) -> Value:
+    """The value that a name may have. To begin with, a sum of tensors is a number or an array."""
     values = [value_of_binding(infer, binding, scope) for binding in bindings]
     if any(b.kind == "augment" and v.kind == "tensor" for b, v in zip(bindings, values, strict=True)):
-        return [value for value in values if value.kind not in ("number", "array", "none")]
-    return values
+        return join([value for value in values if value.kind not in ("number", "array", "none")])
+    return join(values)
 
 
 # By the class of the node, since most questions are about names, and `isinstance` takes long to say no.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import methods
+from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.python.syntax import argument, string
 from tflint_perf.analysis.values.named_calls import (
     GENERATOR,
@@ -20,6 +20,7 @@ from tflint_perf.analysis.values.named_calls import (
 )
 from tflint_perf.analysis.values.values import (
     ARRAY,
+    NEVER,
     NONE,
     NUMBER,
     STRING,
@@ -48,6 +49,8 @@ def value_of_call(infer: Inference, call: cst.Call) -> Value:
         return _called(infer, call, callee) if callee.outside else known
     if isinstance(call.func, cst.Attribute):
         base = infer.value(call.func.value)
+        if base is NEVER:
+            return NEVER
         if base.either and (callee := infer.value(call.func)) is not UNKNOWN:
             return _called(infer, call, callee)
         if base.klass is None or base.kind not in ("instance", "class"):
@@ -58,6 +61,8 @@ def value_of_call(infer: Inference, call: cst.Call) -> Value:
 
 
 def _called(infer: Inference, call: cst.Call, callee: Value) -> Value:
+    if callee is NEVER:
+        return NEVER
     if callee.either:
         return join(_called(infer, call, each) for each in callee.either)
     if callee.outside and callee.klass is None:
@@ -178,6 +183,10 @@ def _method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value |
             )
         case "object" if base.name == GENERATOR.name:
             return NONE if name in ("shuffle", "seed") else ARRAY
+        case "object" if has(base.name, "tensor-array"):
+            if name in methods("TensorArray", "tensor-array"):
+                return base
+            return TENSOR if name in methods("TensorArray", "gives") else UNKNOWN
         case "object" if base.name == TFDS_BUILDER.name and name == "as_dataset":
             return datasets_of_tfds(infer, call, 0)
         case "array":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 import libcst as cst
 
@@ -133,7 +133,7 @@ ChangedPlaces = Mapping[str, list[tuple[cst.CSTNode, cst.CSTNode]]]
 class Written:
     """The attributes and containers that an iteration of a loop changes, by the last part of their name."""
 
-    def __init__(self, places: ChangedPlaces, leaving_out: Set[cst.CSTNode]) -> None:
+    def __init__(self, places: ChangedPlaces, leaving_out: Container[cst.CSTNode]) -> None:
         self._places = places
         self._leaving_out = leaving_out
 

@@ -154,9 +154,10 @@ def join(values: Iterable[Value]) -> Value:
     `None` and values that are still being worked out say nothing against the others.
     """
     result: Value | None = None
-    saw_none = False
+    saw_none = saw_never = False
     for value in values:
         if value.kind == "never":
+            saw_never = True
             continue
         if value.kind == "none":
             saw_none = True
@@ -166,12 +167,14 @@ def join(values: Iterable[Value]) -> Value:
             return UNKNOWN
     if result is not None:
         return result
-    return NONE if saw_none else UNKNOWN
+    return NONE if saw_none else NEVER if saw_never else UNKNOWN
 
 
 def _join_two(one: Value, other: Value) -> Value:
-    if one is other or one == other:
+    if one is other or one == other or other is NEVER:
         return one
+    if one is NEVER:
+        return other
     either = _one_of(one, other)
     if one.kind != other.kind or one.kind in ("instance", "class", "unknown"):
         return _several("unknown", either)
@@ -227,6 +230,8 @@ def _join_optional(one: Value | None, other: Value | None) -> Value | None:
 
 def element(value: Value) -> Value:
     """What iterating over a value gives."""
+    if value is NEVER:
+        return NEVER
     if value.kind == "dict":
         return STRING if value.keys else UNKNOWN
     if value.element is not None:
@@ -243,6 +248,8 @@ def element(value: Value) -> Value:
 
 def arithmetic(left: Value, right: Value) -> Value:
     """What computing with two values gives."""
+    if left is NEVER or right is NEVER:
+        return NEVER
     kinds = {left.kind, right.kind}
     if kinds & {"tensor", "variable"}:
         other = right if left.kind in ("tensor", "variable") else left
