@@ -143,6 +143,8 @@ def _batch_taken_apart(model: Model, call: cst.Call) -> cst.BaseExpression | Non
     loop, given = model.loops.innermost_loop(call), argument(call, 0, "x")
     if callee_name(call) != "predict" or given is None or loop is None or isinstance(loop.node, cst.While):
         return None
+    if any(isinstance(part, cst.Call) and model.train_calls.trains(part) for part in descendants(loop.node)):
+        return None  # what it predicts of one sample hangs on what it learned of those before
     size, targets = model.loops.batches.size, {name.value for name in target_names(loop.node.target)}
     if size(given) != "sample" or not mentions(given, targets):
         return None

@@ -899,6 +899,10 @@ REPLAYS = {
         "for state, target in minibatch:\n    model.predict(np.expand_dims(memory[0], 0))",
         None,
     ),
+    "each, by a model that learns from those before": (
+        "for state, target in minibatch:\n    model.train_on_batch(state, target + model.predict(state))",
+        None,
+    ),
     "the whole batch": ("model.predict(np.array(minibatch))", None),
     "a fit of each": ("for state, target in minibatch:\n    model.fit(state, target)", None),
 }
