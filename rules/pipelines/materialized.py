@@ -167,8 +167,12 @@ class Materializations:
         )
 
     def _is_made_an_array(self, around: cst.Call | None, found: tuple[cst.BaseExpression, Value]) -> bool:
-        """Whether all elements end in one array, as in `np.array(list(ds))`, and nothing says that they are tested on."""
+        """Whether all elements end in one array, as in `np.array(list(ds))`, and nothing says that they are tested on.
+
+        What is computed of arrays a batch at a time is wanted as an array again, as the arrays are that it is made of."""
         holds = around is not None and has(self._builtin(around), "makes-array", "joins-arrays")
+        if all(way[0].name in ("from_tensor_slices", "from_tensors") for way in found[1].pipelines):
+            return False
         return holds and not any(map(is_name_of_evaluation, map(last_name, _receivers(found[0]))))
 
     def _is_counted_in_vain(self, found: tuple[cst.BaseExpression, Value]) -> bool:

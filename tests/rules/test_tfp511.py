@@ -61,6 +61,7 @@ SILENT = {
         model.fit(train_ds)
         """,
     "an array of what is tested on": "rows = np.array(list(test_ds.as_numpy_iterator()))",
+    "an array of what is computed of arrays": "rows = np.vstack(list(iter(train_ds.map(load))))",
     "an array of a few": "rows = np.array(list(records.take(9)))",
     "labels": "labels = np.concatenate([y for x, y in train_ds])\nmodel.fit(train_ds)",
     "labels, by a loop": """
