@@ -200,6 +200,24 @@ class Containers:
                     return True
         return False
 
+    def filled_by(self, addition: Addition) -> Loop | None:
+        """The loop around `addition`, if the container is a function's own and is made anew right before each run of
+        that."""
+        loop = self._loops.innermost_loop(addition.node)
+        if loop is None or not isinstance(addition.container, cst.Name):
+            return None
+        for made in self.bindings(addition.container):
+            block = made.at.block
+            if made.kind != "assign" or block.loop is not loop.parent or block.function is not loop.function:
+                return None
+        return loop
+
+    def holds_few(self, addition: Addition) -> bool:
+        """Whether the container of `addition` is made anew for each run of a loop that counts to a few."""
+        loop = self.filled_by(addition)
+        stop = counts_to(self._infer, loop.iterable) if loop is not None else None
+        return self._infer.integers.most(stop) in range(_FEW + 1)
+
     # Loops that are no step loops
 
     def is_store(self, addition: Addition) -> bool:

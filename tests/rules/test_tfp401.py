@@ -165,6 +165,16 @@ SILENT = {
                 parts.append(model(part))
             train_step(tf.concat(parts, 0), y)
         """,
+    "a rollout of a few steps, made anew for each update": """
+        horizon = 8
+        while True:
+            rollout = []
+            for _ in range(horizon):
+                value = model(state)
+                state, reward, done, _ = env.step(value)
+                rollout.append((reward, value))
+            update(np.concatenate([value for _, value in rollout]))
+        """,
     "a deque with a greatest length": """
         last = collections.deque(maxlen=100)
         for x, y in dataset:
@@ -481,6 +491,29 @@ FLAGGED = {
             score(np.concatenate(answers))
         """,
         [5],
+    ),
+    "a long rollout, made anew for each update": (
+        """
+        horizon = 2048
+        while True:
+            rollout = []
+            for _ in range(horizon):
+                value = model(state)
+                state, reward, done, _ = env.step(value)
+                rollout.append((reward, value))
+            update(np.concatenate([value for _, value in rollout]))
+        """,
+        [8],
+    ),
+    "a few of each batch, in one list": (
+        """
+        kept = []
+        for x, y in dataset:
+            found = model(x)
+            for k in range(8):
+                kept.append(found[k])
+        """,
+        [6],
     ),
     "tensors made for a later loop": (
         """
