@@ -8,8 +8,8 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
-from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.python.syntax import descendants
+from tflint_perf.analysis.model import Loop, Model
+from tflint_perf.analysis.python.syntax import descendants, mentions, target_names
 from tflint_perf.analysis.training.single_passes import Passes
 from tflint_perf.analysis.values.values import Value
 from tflint_perf.edit import Editor
@@ -67,7 +67,7 @@ class TensorAccumulation(Rule):
     ## What is left alone
 
     Numbers and NumPy values, elements of a dataset, `tf.TensorArray`, compiled code, a `deque` with a maximum length, containers that
-    are created again or emptied each epoch and hold scalars, or a few tensors, tensors that a gradient needs, what is kept under
+    are created again or emptied each epoch and hold scalars, or a few tensors, parts of a tensor that was there before the loop, tensors that a gradient needs, what is kept under
     `step % n`, and what is kept once, of a loop without training beside it. A list that nothing reads is dropped. There is no fix where what is kept is not a scalar, or is later used as a
     tensor. Large tensors, such as the predictions of each batch, are better kept as NumPy arrays.
 
@@ -178,8 +178,23 @@ def _is_wanted(model: Model, addition: Addition) -> bool:
 
 
 def _tensors(model: Model, addition: Addition) -> list[cst.BaseExpression]:
-    """The tensors among what `addition` adds."""
-    return [kept for kept in addition.added if _is_tensor(model.value(kept))]
+    """The tensors among what `addition` adds; parts of one that is there anyway, one in each iteration, are none."""
+    loop = model.own(Containers).filled_by(addition)
+    return [
+        kept
+        for kept in addition.added
+        if _is_tensor(model.value(kept)) and not (loop is not None and _is_part(model, kept, loop))
+    ]
+
+
+def _is_part(model: Model, kept: cst.BaseExpression, loop: Loop) -> bool:
+    """Whether `kept` is another part, in each iteration of `loop`, of what was there before: `scores[:, step]`. Together
+    they are as large as that."""
+    whole = kept.value if isinstance(kept, cst.Subscript) else None
+    if not isinstance(whole, cst.Name | cst.Attribute) or not isinstance(loop.node, cst.For):
+        return False
+    names = {name.value for name in target_names(loop.node.target)}
+    return mentions(kept, names) and model.invariance.change(whole, loop) is None
 
 
 def _is_tensor(value: Value) -> bool:

@@ -175,6 +175,15 @@ SILENT = {
                 rollout.append((reward, value))
             update(np.concatenate([value for _, value in rollout]))
         """,
+    "parts of a tensor that is there anyway": """
+        weights = 1.0 - tf.reduce_sum(targets, axis=-1)
+        unrolled = []
+        for k in range(actions.shape[1]):
+            state, reward = model.predict_on_batch([state, actions[:, k]])
+            unrolled.append((state, reward, weights[k, :]))
+        for state, reward, weight in unrolled:
+            print(np.sum(reward * weight))
+        """,
     "a deque with a greatest length": """
         last = collections.deque(maxlen=100)
         for x, y in dataset:
@@ -514,6 +523,15 @@ FLAGGED = {
                 kept.append(found[k])
         """,
         [6],
+    ),
+    "parts of another tensor in each iteration": (
+        """
+        kept = []
+        for k in range(steps):
+            found = model(x)
+            kept.append(found[k])
+        """,
+        [5],
     ),
     "tensors made for a later loop": (
         """
