@@ -178,6 +178,20 @@ KINDS = {
         "for i in range(n):\n  for x in dataset: train_step(x)\n  if i % 10 == 0:\n    for t in dataset: model(t)",
         ["epoch", "step", "step"],
     ),
+    "one gradient after the other of what was recorded once": (
+        "with tf.GradientTape(persistent=True) as tape: outputs = model(x)\n"
+        "for n in range(size):\n  rows.append(tape.gradient(outputs[n], x))",
+        ["none"],
+    ),
+    "one gradient after the other of each step": (
+        "for x in dataset:\n  with tf.GradientTape(persistent=True) as tape: outputs = model(x)\n"
+        "  for n in range(size):\n    rows.append(tape.gradient(outputs[n], x))",
+        ["step", "none"],
+    ),
+    "gradients of what each iteration records": (
+        "for n in range(size):\n  with tf.GradientTape() as tape: y = other(x)\n  rows.append(tape.gradient(y, x))",
+        ["step"],
+    ),
     "many calls of a model under one tape": (
         "for x in dataset:\n  with tf.GradientTape() as tape:\n    for part in x: logits.append(model(part))\n"
         "  optimizer.apply_gradients(zip(tape.gradient(logits, v), v))",

@@ -175,6 +175,16 @@ SILENT = {
                 rollout.append((reward, value))
             update(np.concatenate([value for _, value in rollout]))
         """,
+    "rows of a Jacobian, joined at once": """
+        def jacobian(x):
+            with tf.GradientTape(persistent=True) as tape:
+                tape.watch(x)
+                outputs = model(x)
+            rows = []
+            for n in range(outputs.shape[1]):
+                rows.append(-tf.convert_to_tensor(tape.gradient(outputs[:, n], x)))
+            return np.array(rows)
+        """,
     "parts of a tensor that is there anyway": """
         weights = 1.0 - tf.reduce_sum(targets, axis=-1)
         unrolled = []

@@ -24,6 +24,7 @@ from tflint_perf.analysis.execution.sizes import is_of_environment, remembers_st
 from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.execution.trains import FITS, trains_by
 from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
@@ -113,12 +114,27 @@ class Loops:
             return "epoch"
         if loop.iterable is not None and self.takes_batches(loop.iterable):
             return "step"
-        if any(map(self.actions.acts, calls)) and not self._looks_at_a_few(loop, calls):
+        acting = (call for call in calls if not self._asks_tape_before(call, loop))
+        if any(map(self.actions.acts, acting)) and not self._looks_at_a_few(loop, calls):
             # A loop over programs, folds or trials trains a whole model each time.
             return "none" if any(map(self.actions.trains_whole, loop.calls)) else "step"
         if loop.yields and loop.function is not None and self._is_driven(loop.function):
             return "step"
         return "none"
+
+    def _asks_tape_before(self, call: cst.Call, loop: Loop) -> bool:
+        """Whether `call` asks a tape that was opened before `loop` began: what was recorded once is asked for one gradient
+        after the other, as for the rows of a Jacobian."""
+        asked = call.func.value if isinstance(call.func, cst.Attribute) else None
+        if callee_name(call) != "gradient" or not isinstance(asked, cst.Name):
+            return False
+        scope, bindings = self._infer.bindings_reaching(asked) or (None, [])
+        return (
+            scope is not None
+            and scope.function is loop.function
+            and bool(bindings)
+            and all(each.kind == "with" and loop not in loops_around(each.at.block.loop) for each in bindings)
+        )
 
     def _looks_at_a_few(self, loop: Loop, calls: list[cst.Call]) -> bool:
         once = self.is_gone_through_once(loop)
