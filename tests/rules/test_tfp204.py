@@ -49,6 +49,14 @@ SILENT = {
             def call(self, inputs):
                 return Squash()(inputs)
         """,
+    "a layer around one with the weights, in a layer's call": """
+        class Encoder(keras.layers.Layer):
+            def __init__(self, cell):
+                super().__init__()
+                self.cell = cell
+            def call(self, inputs):
+                return keras.layers.RNN(self.cell, return_sequences=True)(inputs)
+        """,
     "a layer of the file's own that has no weights, in a compiled step": """
         class Translation(keras.layers.Layer):
             def __init__(self, jitter=0.0, **kwargs):
@@ -436,6 +444,11 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a layer around one that is made with it, in a layer's call": """
+        class Encoder(keras.layers.Layer):
+            def call(self, inputs):
+                return keras.layers.RNN(keras.layers.LSTMCell(32))(inputs)  # <-
+        """,
     "a layer of the file's own that holds another, in a compiled step": """
         class Block(keras.layers.Layer):
             def __init__(self):

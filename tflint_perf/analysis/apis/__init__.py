@@ -87,6 +87,7 @@ What it computes
 - `combines`: makes one tensor, or a dataset, of what a list has collected.
 - `pads-sequences`: makes an array of sequences. `decodes-images`, `decodes-audio`, `decodes-raw`, `decodes`: of bytes.
 - `recurrent`: a layer that goes through a sequence step by step.
+- `wraps-layer`: a layer that has no weights but those of the layers that it is given first.
 - `looks-up`: a table, or a layer with one, that words or numbers are looked up in.
 - `parses`: reads bytes that it is given, not files. `parses-batches`: a whole batch of them.
 - `prepares-samples`: prepares one sample.

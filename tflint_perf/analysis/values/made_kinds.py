@@ -6,11 +6,12 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import fact
+from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.python.scopes import Class, Function
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
+    descendants,
     is_constant,
     is_super,
     keyword_argument,
@@ -91,6 +92,9 @@ class MadeKinds:
             return False  # another file has it
         if made.kind == "class" and made.klass is not None:
             return not self._learns_nothing(made.klass)
+        if call.args and has(builtin_or_qualified(self._infer, call.func), "wraps-layer"):
+            parts = (part for part in descendants(call.args[0]) if isinstance(part, cst.Call))
+            return any(self.kind(part) == "layer" and self.has_weights(part) for part in parts)
         return not self.is_stateless(call, "layer") and not any(word in name for word in _WITHOUT_WEIGHTS)
 
     def _learns_nothing(self, klass: Class) -> bool:
