@@ -192,6 +192,13 @@ KINDS = {
         "for n in range(size):\n  with tf.GradientTape() as tape: y = other(x)\n  rows.append(tape.gradient(y, x))",
         ["step"],
     ),
+    "rounds of clients that threads train": (
+        "from concurrent.futures import ThreadPoolExecutor\ndef train(data):\n  for x in data: train_step(x)\n"
+        "def client(part):\n  train(dataset.skip(part))\n"
+        "for n in range(rounds):\n  with ThreadPoolExecutor() as pool:\n    jobs = [pool.submit(client, k) for k in range(9)]\n"
+        "  optimizer.apply_gradients(mean(jobs))\n  for x in dataset: score.update_state(model(x))",
+        ["step", "epoch", "none", "step"],
+    ),
     "many calls of a model under one tape": (
         "for x in dataset:\n  with tf.GradientTape() as tape:\n    for part in x: logits.append(model(part))\n"
         "  optimizer.apply_gradients(zip(tape.gradient(logits, v), v))",

@@ -293,7 +293,7 @@ def _is_defined_anew(function: Function) -> bool:
 # What becomes of functions that are handed to something: TensorFlow traces them, the host runs them, or nobody knows.
 
 
-_STARTERS = frozenset({"Thread", "Process", "submit", "apply_async"})
+STARTERS = frozenset({"Thread", "Process", "submit", "apply_async"})
 # How a window of Tk runs a function, some milliseconds later: `window.after(100, train)`.
 _LATER = "after"
 
@@ -438,7 +438,7 @@ class Handed:
         if has(name, "runs-python"):
             self.on_host.add(function)
         elif has(name, "runs-functions") or (
-            not name and (callee_name(call) in _STARTERS or _runs_later(call))
+            not name and (callee_name(call) in STARTERS or _runs_later(call))
         ):
             self.run.add(function)
         elif has(name, "traces"):

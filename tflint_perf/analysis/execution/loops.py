@@ -11,7 +11,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.conventions import names_a_batch_size, names_a_session
 from tflint_perf.analysis.execution.batches import Batches
-from tflint_perf.analysis.execution.compiled import Compiled
+from tflint_perf.analysis.execution.compiled import STARTERS, Compiled
 from tflint_perf.analysis.execution.functional_models import FunctionalModels
 from tflint_perf.analysis.execution.given_models import GivenModels
 from tflint_perf.analysis.execution.guard_conditions import GuardConditions
@@ -529,7 +529,13 @@ class Epochs:
     def _runs_step_loop(self, call: cst.Call) -> bool:
         if any(map(self._infer.outside.has_step_loop, self._infer.value(call.func).paths)):
             return True
-        return any(map(self.has_step_loop, self._calls.targets(call)))
+        return any(map(self.has_step_loop, self._run_by(call)))
+
+    def _run_by(self, call: cst.Call) -> list[Function]:
+        """The functions of this file that `call` runs, or has another thread run: `executor.submit(train, x)`."""
+        given = [arg.value for arg in call.args] if callee_name(call) in STARTERS else []
+        started = (self._infer.value(each).function for each in given)
+        return self._calls.targets(call) or [function for function in started if function is not None]
 
     def only_counts_inferences(self, loop: Loop) -> bool:
         """Whether `loop` only counts what it infers: it goes through no data, makes no gradient steps and acts in no
@@ -682,7 +688,7 @@ class Epochs:
         """Whether anything that `call` runs makes gradient steps, acts in an environment, or can't be seen."""
         known, ask = self._may_learn[acting], partial(self._may_learn_in, acting=acting)
         return self._may_learn_here(call, acting) or any(
-            leads_to(function, known, ask) for function in self._calls.targets(call)
+            leads_to(function, known, ask) for function in self._run_by(call)
         )
 
     def _may_learn_in(self, function: Function, *, acting: bool) -> bool | list[Function]:
@@ -690,7 +696,7 @@ class Epochs:
         functions that it calls."""
         if any(self._may_learn_here(call, acting) for call in function.calls):
             return True
-        return [target for call in function.calls for target in self._calls.targets(call)]
+        return [target for call in function.calls for target in self._run_by(call)]
 
     def _may_learn_here(self, call: cst.Call, acting: bool) -> bool:
         if (
