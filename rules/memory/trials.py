@@ -20,8 +20,10 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
 
-# What people do between trials for the sake of memory.
-_FREES = frozenset({"clear_session", "collect", "reset_default_graph", "malloc_trim"})
+# What people do between trials for the sake of memory. A TPU that is set up anew keeps nothing of what was on it.
+_FREES = frozenset(
+    {"clear_session", "collect", "reset_default_graph", "malloc_trim", "initialize_tpu_system"}
+)
 # So few models are compared, or are folds of one: their memory does not add up to much.
 _FEW = 5
 _SEVERAL = 20

@@ -46,6 +46,12 @@ SILENT = {
             model = make_model(8)
             model.fit(dataset)
         """,
+    "a TPU that each trial sets up anew": """
+        for trial in range(100):
+            tf.tpu.experimental.initialize_tpu_system(resolver)
+            model = make_model(8)
+            model.fit(dataset)
+        """,
     "two trials": """
         rates = [0.1, 0.01]
         FOLDS = 2
