@@ -37,6 +37,10 @@ VALUES = {
     "the rows of a part": ("few = images[:10]\nhere(few.shape[0])", (10,)),
     "an item": ("sizes = (64, 32)\nhere(sizes[1])", (32,)),
     "the last item": ("here([1, 2, 3][-1])", (3,)),
+    "what a dict has under a key": (
+        "import json\nconfig = {'folds': 5, 'rate': 0.1}\njson.dumps(config)\nconfig\nhere(config['folds'])",
+        (5,),
+    ),
     "an attribute of an object": (
         "class A:\n    def __init__(self): self.n = 3\n    def f(self): here(self.n)",
         (3,),
@@ -59,6 +63,8 @@ UNKNOWN = {
     "the length of a list that grows": "xs = [1]\nxs.append(2)\nhere(len(xs))",
     "an item behind the end": "here((1, 2)[2])",
     "a setting": "here(args.n)",
+    "what a dict gets from elsewhere": "config = {'n': 5}\nconfig.update(read())\nhere(config['n'])",
+    "a dict that something else may change": "config = {'n': 5}\nread_into(config)\nhere(config['n'])",
     "too many alternatives": "def f(n): here(n)\n" + "\n".join(f"f({n})" for n in range(9)),
 }
 

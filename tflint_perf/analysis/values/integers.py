@@ -22,14 +22,14 @@ from tflint_perf.analysis.apis.facts import fact
 from tflint_perf.analysis.limits import ALTERNATIVES, NAMES_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding
-from tflint_perf.analysis.python.syntax import argument, callee_name, integer, part_at
+from tflint_perf.analysis.python.syntax import argument, callee_name, integer, part_at, string
 from tflint_perf.analysis.values.caller import passed_as
 from tflint_perf.analysis.values.command_line_options import defaults
 from tflint_perf.analysis.values.iterables import Wrapper, counting, counts_to, wrapper
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.outside import name_given
 from tflint_perf.analysis.values.values import Pipeline
-from tflint_perf.analysis.values.written import bindings_of, written_out
+from tflint_perf.analysis.values.written import bindings_of, written_by_key, written_out
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.values.infer import Inference
@@ -190,7 +190,7 @@ class Integers:
         return self._computed(lambda left, right: compute(left / right), (node.left, node.right), depth)
 
     def _of_item(self, node: cst.Subscript, depth: int) -> Found:
-        """`sizes[0]` of what is written out, `images.shape[0]` of what was cut off: `images = data[:64]`."""
+        """`sizes[0]` and `config["folds"]` of what is written out, `images.shape[0]` of what was cut off: `images = data[:64]`."""
         match node:
             case cst.Subscript(
                 value=cst.Attribute(value=whole, attr=cst.Name("shape")),
@@ -198,6 +198,9 @@ class Integers:
             ):
                 length = self._length(whole, depth + 1)
                 return frozenset((length,)) if length is not None else _UNKNOWN
+            case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(cst.SimpleString() as key))]):
+                value = (written_by_key(self._infer, node.value) or {}).get(string(key) or "")
+                return self._values(value, depth + 1) if value is not None else _UNKNOWN
             case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(at))]):
                 items, index = written_out(self._infer, node.value), integer(at)
                 if items is not None and index is not None and -len(items) <= index < len(items):

@@ -97,8 +97,12 @@ def _is_only_looked_into(infer: Inference, binding: Binding) -> bool:
                 continue
             case cst.Arg() as given:
                 call = parents.get(given)
-                if isinstance(call, cst.Call) and has(builtin_or_qualified(infer, call.func), "settled"):
+                if isinstance(call, cst.Call) and has(
+                    builtin_or_qualified(infer, call.func), "settled", "changes-nothing"
+                ):
                     continue
+            case cst.Expr():
+                continue  # a cell shows it
         return False
     return True
 
