@@ -85,6 +85,8 @@ SILENT = {
     "an estimator for TPUs": TF + "tf.estimator.tpu.TPUEstimator(model_fn).train(input_fn=feed)\n",
     "a TPU or nothing": TF + "try:\n    resolver = tf.distribute.cluster_resolver.TPUClusterResolver()\nexcept ValueError:\n"
     "    raise SystemExit('no TPU')\n" + FIT,
+    "a TPU for each fold that is trained": TF + BUILD + "for fold in range(5):\n    if fold < used:\n"
+    "        tf.tpu.experimental.initialize_tpu_system(resolver)\n        model.fit(x, y)\n",
     "a TPU in a main guard": TF + FIT.replace("model.fit", GUARD + "tf.tpu.experimental.initialize_tpu_system()\n    model.fit"),
     "a library's method of unknown use": TF + BUILD + "tools['gpu']()\nsettings.set_gpu_options()\n" + STEP + "train_step(1, 2)\n",
     "a table of what trains nothing": TF + "def test():\n    print(1)\nmodes = {'test': test}\nmodes[mode]()\n",
@@ -220,6 +222,11 @@ FLAGGED = {
     "one GPU made visible": ("import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'\n" + TF + FIT, [3]),
     "a TPU or GPUs": (
         TF + "strategy = tf.distribute.TPUStrategy(resolver) if tpu else tf.distribute.MirroredStrategy()\n" + FIT,
+        [1],
+    ),
+    "a TPU for some folds": (
+        TF + BUILD + "for fold in range(5):\n    if fold < used:\n"
+        "        tf.tpu.experimental.initialize_tpu_system(resolver)\n    model.fit(x, y)\n",
         [1],
     ),
     "a TPU where there is one": (

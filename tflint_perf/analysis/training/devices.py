@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import library
 from tflint_perf.analysis.execution.decided import Decided
 from tflint_perf.analysis.execution.keras_backends import imports_another_backend
+from tflint_perf.analysis.execution.trains import METHODS, trains_by
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -120,13 +121,14 @@ class Devices:
                     yield call
 
     def _uses_tpu_alone(self) -> bool:
-        """Whether the file asks for a TPU, under no condition."""
+        """Whether the file asks for a TPU, under no condition that does not decide about all its training as well."""
         asking = self._walk.calls_named(*_TPU)
         return "MirroredStrategy" not in self._walk.calls and any(map(self._is_done, asking))
 
     def _is_done(self, call: cst.Call) -> bool:
-        """Whether `call` runs under no condition, and in no `try` that goes on without it."""
-        if not all(mentions(test, {"__name__"}) for test in conditions(self._walk, call, exits=False)):
+        """Whether `call` runs wherever the file trains, and in no `try` that goes on without it."""
+        tests = conditions(self._walk, call, self._around_training(call), exits=False)
+        if not all(mentions(test, {"__name__"}) for test in tests):
             return False
         child: cst.CSTNode = call
         current = self._walk.parents.get(call)
@@ -135,6 +137,17 @@ class Devices:
                 return all(isinstance(last_statement(h.body), cst.Raise) for h in current.handlers)
             child, current = current, self._walk.parents.get(current)
         return True
+
+    def _around_training(self, call: cst.Call) -> cst.CSTNode | None:
+        """The innermost block around `call` that holds all that trains in the file; None where there is none."""
+        named = self._walk.calls_named(*METHODS)
+        training = {each for each in named if trains_by(self._infer, each)}
+        current = self._walk.parents.get(call) if training else None
+        while current is not None:
+            if isinstance(current, cst.IndentedBlock) and training.issubset(descendants(current)):
+                return current
+            current = self._walk.parents.get(current)
+        return None
 
 
 def _hides(variable: str | None, value: str | None) -> bool:
