@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.trains import METHODS
 from tflint_perf.analysis.model import Function, Model
+from tflint_perf.analysis.python.obstacles import Obstacle
 from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import TRACED
@@ -49,8 +50,8 @@ class RunEagerly(Rule):
     ## What is left alone
 
     `False` and values from elsewhere, switches under any condition, in a function for debugging or in a test,
-    and a file that switches back. The fix is refused where code in the file would then be compiled but cannot be: where
-    it calls `.numpy()`, for instance.
+    and a file that switches back. Where code in the file would then be compiled but cannot be, since
+    it calls `.numpy()` or keeps a metric's tensors in a list, for instance, the finding says that this has to be changed first.
 
     ## Sources
 
@@ -72,7 +73,7 @@ class RunEagerly(Rule):
                 arg = next(arg for arg in call.args if arg.keyword and arg.keyword.value == "run_eagerly")
                 yield Report(
                     arg,
-                    "`run_eagerly=True` makes Keras start every op of each step from Python; remove it",
+                    f"`run_eagerly=True` makes Keras start every op of each step from Python; {_remedy(model, call)}",
                     partial(_remove, call=call, arg=arg),
                     as_measured=not _only_applies(model),  # the experiment trains
                 )
@@ -84,7 +85,7 @@ class RunEagerly(Rule):
         for call in switches if all(model.left_on.is_on(call, 0, "run_eagerly") for call in switches) else ():
             yield Report(
                 call,
-                "`run_functions_eagerly(True)` runs every `tf.function` as plain Python; remove it",
+                f"`run_functions_eagerly(True)` runs every `tf.function` as plain Python; {_remedy(model, call)}",
                 partial(_remove, call=call),
                 as_measured=False,
             )
@@ -92,7 +93,8 @@ class RunEagerly(Rule):
             if model.left_on.always_runs(call):
                 yield Report(
                     call,
-                    "`enable_debug_mode()` makes every pipeline run in Python, with nothing in parallel; remove it",
+                    "`enable_debug_mode()` makes every pipeline run in Python, with nothing in parallel; "
+                    + _remedy(model, call),
                     partial(_remove, call=call),
                     as_measured=False,  # the experiment has a model run eagerly
                 )
@@ -104,12 +106,26 @@ def _only_applies(model: Model) -> bool:
     return not calls.isdisjoint(_APPLYING) and calls.isdisjoint(METHODS)
 
 
-def _remove(edit: Editor, call: cst.Call, arg: cst.Arg | None = None) -> Repair | Refusal:
-    model = edit.model
+def _remedy(model: Model, call: cst.Call) -> str:
+    hindered = _first_hindered(model, call)
+    return "remove it" if hindered is None else f"remove it once `{hindered[0].name}` can be compiled"
+
+
+def _first_hindered(model: Model, call: cst.Call) -> tuple[Function, Obstacle] | None:
+    """The first function that TensorFlow would compile without the switch and cannot, and why."""
     for function in _compiled_then(model, call):
         obstacle = model.tracing.obstacle_in_function(function)
         if obstacle is not None:
-            return Refusal(f"`{function.name}` would be compiled, but {obstacle.reason}", obstacle.node)
+            return function, obstacle
+    return None
+
+
+def _remove(edit: Editor, call: cst.Call, arg: cst.Arg | None = None) -> Repair | Refusal:
+    model = edit.model
+    hindered = _first_hindered(model, call)
+    if hindered is not None:
+        function, obstacle = hindered
+        return Refusal(f"`{function.name}` would be compiled, but {obstacle.reason}", obstacle.node)
     if arg is not None:
         return Repair(
             "Let Keras compile the step", [edit.remove_argument(call, arg)], safe=False, may_change=TRACED

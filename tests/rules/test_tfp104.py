@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import costs_told, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.fix import fix_source
 from tflint_perf.text.source import Source
@@ -238,6 +238,17 @@ REFUSED = {
             return np.mean(y.numpy() == p.numpy())
         model.compile("adam", "mse", metrics=["mae", score], run_eagerly=True)
         """,
+    "a metric that keeps tensors in a list": """
+        class Correlation(tf.keras.metrics.Metric):
+            def __init__(self):
+                super().__init__()
+                self.kept = []
+            def update_state(self, y, p, sample_weight=None):
+                self.kept.append(y * p)
+            def result(self):
+                return tf.reduce_mean(tf.concat(self.kept, 0))
+        model.compile("adam", "mse", metrics=[Correlation()], run_eagerly=True)
+        """,
     "a compiled function that reads values": """
         @tf.function
         def step(x):
@@ -326,6 +337,9 @@ def test_numbers_become_tensors_before_functions_are_compiled_again() -> None:
 def test_it_does_not_compile_what_cannot_be(source: str) -> None:
     (note,) = notes(CODE, module(source))
     assert "would be compiled, but" in note
+    (found,) = findings(CODE, module(source))
+    name = note.split("`")[1]
+    assert found.message.partition("; ")[2] == f"remove it once `{name}` can be compiled"
 
 
 @pytest.mark.parametrize(
