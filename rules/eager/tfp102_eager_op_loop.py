@@ -59,7 +59,7 @@ class EagerOpLoop(Rule):
     ## What is left alone
 
     Compiled code and functions that may be compiled elsewhere, training loops and what a tape records as part of a gradient step,
-    loops over variables or layers, loops that call anything but ops and models, and loops that are steered on the host by what they
+    loops over variables or layers, or over texts that a tensor can't stand for, loops that call anything but ops and models, and loops that are steered on the host by what they
     compute. Printing the value does not exempt a loop. The fix is refused where tracing would change or break the function, and where
     the loop is only one of several things that the function does.
 
@@ -109,6 +109,7 @@ def _is_eager_op_loop(model: Model, loop: Loop) -> bool:
             or writes_sequence(model.infer, op_loops, loop)
         )
         and not op_loops.takes_parts(loop)
+        and not op_loops.works_on_text(loop)
         and not op_loops.is_steered(loop)
         and op_loops.runs_in_eager_program(loop)
         and not model.own(Rows).takes_rows(loop)

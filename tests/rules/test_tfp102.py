@@ -26,6 +26,15 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "texts that patterns are made of": """
+        def clean(line):
+            names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r"]
+            line = tf.strings.lower(line)
+            for name in names:
+                line = tf.strings.regex_replace(line, rf"\\b{name}\\b", "")
+            return line
+        clean("A line")
+        """,
     "what is only made a tensor of": """
         def simulate(angle):
             for i in range(100):
@@ -287,6 +296,16 @@ SILENT = {
 }
 
 FLAGGED = {
+    "texts that ops are given": """
+        def clean(line):
+            names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r"]
+            line = tf.strings.lower(line)
+            for name in names:  # <-
+                line = tf.strings.join([line, tf.strings.lower(name)])
+                print(f"after {name}")
+            return line
+        clean("A line")
+        """,
     "the search for an input by its gradient": """
         model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
         def climb(x, steps):

@@ -24,6 +24,7 @@ from tflint_perf.analysis.python.syntax import (
     mentions,
     names_read,
     names_written,
+    target_names,
 )
 from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.calls import CallGraph
@@ -264,8 +265,22 @@ class OpLoops:
                     return True
         return False
 
+    def works_on_text(self, loop: Loop) -> bool:
+        """Whether `loop` goes over Python's strings and does with one what can't be done with a tensor: asks for its first
+        letter, or puts it into a pattern."""
+        if not isinstance(loop.node, cst.For):
+            return False
+        names = {name.value for name in target_names(loop.node.target)}
+        return any(
+            name.value in names
+            and self._infer.value(name).kind == "string"
+            and not isinstance(self._walk.parents.get(name), cst.Arg)
+            and not self._is_shown(name)
+            for name in names_read(loop.node.body)
+        )
+
     def _is_shown(self, node: cst.CSTNode) -> bool:
-        """Whether `node` is a string that is printed."""
+        """Whether `node` is, or is in, a string that is printed."""
         current = self._walk.parents.get(node)
         while current is not None and not isinstance(current, cst.Call):
             current = self._walk.parents.get(current)
