@@ -11,7 +11,7 @@ from tflint_perf.analysis.execution.steps import GradientStep
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Function
-from tflint_perf.analysis.python.syntax import argument, last_name
+from tflint_perf.analysis.python.syntax import argument, descendants, last_name
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
@@ -102,15 +102,28 @@ class EagerTrainStep(Rule):
                 continue
             varies = _gets_varying_shapes(model, place)
             made_by = "@tf.function(reduce_retracing=True)" if varies else "@tf.function"
+            eager = "the gradient step runs in eager mode, op by op, on each step; compile it"
+            is_partly_compiled = bool(steps) and all(_records_compiled_code(model, step) for step in steps)
+            if is_partly_compiled:
+                eager = (
+                    "the gradients are applied in eager mode, op by op, on each step; compile the whole step"
+                )
             yield Report(
                 place,
-                f"the gradient step runs in eager mode, op by op, on each step; compile it with `{made_by}`",
+                f"{eager} with `{made_by}`",
                 partial(_compile, place=place, steps=steps, trained=trained),
                 bold=partial(_split, place=place, steps=steps, trained=trained),
-                as_measured=not varies,  # the batches of the experiment have one shape
+                # The batches of the experiment have one shape, and nothing of its step is compiled.
+                as_measured=not varies and not is_partly_compiled,
                 # Compiled alone, what computes the gradients leaves the optimizer in eager mode.
                 bold_first=any(_is_spread(model, step) for step in steps),
             )
+
+
+def _records_compiled_code(model: Model, step: GradientStep) -> bool:
+    """Whether the tape of `step` records calls of compiled functions alone, whose gradients are compiled with them."""
+    calls = [part for part in descendants(step.tape.body) if isinstance(part, cst.Call)]
+    return bool(calls) and all(model.value(call.func).kind == "compiled" for call in calls)
 
 
 def _gets_varying_shapes(model: Model, place: cst.CSTNode) -> bool:

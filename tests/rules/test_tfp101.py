@@ -1219,3 +1219,27 @@ def test_names_reduced_retracing_without_a_cost_where_batches_are_padded(batched
     (finding,) = findings("TFP101", source)
     assert ("compile it with `@tf.function(reduce_retracing=True)`" in finding.message) is padded
     assert costs_told("TFP101", source) == [not padded]
+
+
+@pytest.mark.parametrize(
+    ("decorator", "recorded", "compiled"),
+    [("@tf.function", "", True), ("", "", False), ("@tf.function", " + tf.reduce_sum(penalty)", False)],
+    ids=["all that the tape records", "nothing", "a part"],
+)
+def test_speaks_of_applying_alone_where_the_gradients_are_compiled(
+    decorator: str, recorded: str, compiled: bool
+) -> None:
+    source = f"""\
+{PREAMBLE}
+{decorator}
+def loss_of(x, y):
+    return tf.reduce_mean(tf.square(model(x) - y))
+for x, y in dataset:
+    with tf.GradientTape() as tape:
+        loss = loss_of(x, y){recorded}
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+"""
+    (finding,) = findings("TFP101", source)
+    assert ("the gradients are applied in eager mode" in finding.message) is compiled
+    assert costs_told("TFP101", source) == [not compiled]
