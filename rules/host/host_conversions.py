@@ -24,6 +24,8 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.library_calls import LibraryCalls
 from tflint_perf.records import dataclass
 
+_TENSORS = ("tensor", "variable")
+
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
@@ -36,11 +38,14 @@ class Conversion:
 class HostConversions:
     """Finds the conversions of batches that a gradient step or a model uses."""
 
-    needs = ("infer", "compiled", "loops", "guards", "invariance", "feeds", "training_steps", "library_calls")
+    needs = (
+        "infer", "calls", "compiled", "loops", "guards", "invariance", "feeds", "training_steps", "library_calls"
+    )  # fmt: skip
 
     def __init__(
         self,
         infer: Inference,
+        calls: CallGraph,
         compiled: Compiled,
         loops: Loops,
         guards: Guards,
@@ -50,6 +55,7 @@ class HostConversions:
         library_calls: LibraryCalls,
     ) -> None:
         self._infer = infer
+        self._calls = calls
         self._compiled = compiled
         self._loops = loops
         self._guards = guards
@@ -100,14 +106,18 @@ class HostConversions:
             case "list":
                 # Of tensors, one is made on the device.
                 of = value.element
-                on_host = of is None or of.kind not in ("tensor", "variable") or of.host
+                on_host = (of is None or of.kind not in _TENSORS or of.host) and not self._gets_tensors(node)
             case "tensor":
                 # An element of a dataset. A function that gets it, a loss for instance, may get any tensor. To cast it
                 # behind the copy to the device is as good as before: eight bits are fewer bytes than the floats of them.
                 on_host = value.host and not is_cast and self._loops.step_loop(call) is not None
             case "unknown":
-                # A batch that is made a tensor was none.
-                on_host = not is_cast and not self._loops.batches.is_length(node)
+                # A batch that is made a tensor was none, unless a step is known to give a tensor.
+                on_host = (
+                    not is_cast
+                    and not self._loops.batches.is_length(node)
+                    and not self._may_be_tensor(node, 0)
+                )
             case _:
                 on_host = False
         if not on_host:
@@ -122,6 +132,43 @@ class HostConversions:
             and self._feeds.a_gradient_step(call)
             and not self._feeds.is_differentiated(call)
         )
+
+    def _gets_tensors(self, node: cst.BaseExpression) -> bool:
+        """Whether tensors may be put into the list `node`, of which one is made on the device."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        return found is not None and any(
+            self._may_be_tensor(put.value, 0)
+            for binding in found[1]
+            for put in self._infer.contents.puts(binding, found[0])
+        )
+
+    def _may_be_tensor(self, node: cst.BaseExpression, depth: int) -> bool:
+        """Whether `node` is a tensor, a part of one or computed with one, where a name has it from one of several places."""
+        value = self._infer.value(node)
+        if value.kind != "unknown" or depth > CALLS_DEEP:
+            return value.kind in _TENSORS and not value.host
+        match node:
+            case cst.BinaryOperation(left=left, right=right) | cst.IfExp(body=left, orelse=right):
+                return any(self._may_be_tensor(side, depth) for side in (left, right))
+            case cst.Subscript(value=whole):
+                return self._may_be_tensor(whole, depth)
+            case cst.Name():
+                given = list(self._given(node))
+                # Where a step is known to get an array, that is copied.
+                return any(self._may_be_tensor(each, depth + 1) for each in given) and not any(
+                    self._infer.value(each).kind == "array" for each in given
+                )
+        return False
+
+    def _given(self, name: cst.Name) -> Iterator[cst.BaseExpression]:
+        """What a name is assigned as a whole, or a parameter is given by the calls that run per step."""
+        found = self._infer.bindings_reaching(name)
+        for binding in found[1] if found is not None else ():
+            if binding.kind == "assign" and binding.value is not None and binding.path == ():
+                yield binding.value
+            elif (function := self._infer.names.function_with.get(binding.node)) is not None:
+                sites = [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
+                yield from self._calls.arguments(function, binding.name, sites)
 
     def _is_made_of_unchanged(self, node: cst.BaseExpression) -> bool:
         """Whether the step loop makes `node` from the same data in each iteration, by numbers that it does not change:

@@ -54,6 +54,45 @@ SILENT = {
             gradients = tape.gradient(loss, model.trainable_variables)
             optimizer.apply_gradients(zip(gradients, model.trainable_variables))
         """,
+    "a list of sums that begin with what a model gives, or with a number": """
+        for x, y in dataset:
+            rewards = play(x)
+            value = 0.0 if ended(rewards) else tf.squeeze(model(x), 0)
+            returns = []
+            for reward in rewards:
+                value = reward + 0.9 * value
+                returns.append(value)
+            returns = tf.convert_to_tensor(returns)
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(returns * model(x))
+            optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        """,
+    "columns of a tensor, in a function that somebody else calls with what nobody knows": """
+        class Solver:
+            def residual(self, points):
+                x = tf.convert_to_tensor(points[:, 0:1])
+                with tf.GradientTape() as tape:
+                    tape.watch(x)
+                    u = model(x)
+                return tape.gradient(u, x)
+            def loss(self, points):
+                return tf.reduce_mean(self.residual(points))
+            def fit(self, points):
+                points = tf.convert_to_tensor(points)
+                for step in range(1000):
+                    batch = self.mini_batch(points)
+                    with tf.GradientTape() as tape:
+                        loss = self.loss(batch)
+                    optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+            def mini_batch(self, points):
+                return tf.gather(points, np.random.randint(0, 900, 32))
+            def predict(self, batch):
+                return self.residual(batch).numpy()
+        solver = Solver()
+        solver.fit(load())
+        for batch in batches:
+            solver.predict(batch)
+        """,
     "a sample that grows in a decoding loop": """
         tokens = tf.concat((tf.reshape(prompt, (1, 9)), tf.zeros((1, 91), tf.int64)), axis=-1)
         text = tokens.numpy()
