@@ -62,7 +62,8 @@ class ConvertPerBatch(Rule):
 
     Scalars, single samples, an environment's observation, compiled code, what no step uses, and loops without training
     that the program goes through once beside it; a cast of a dataset's
-    elements, since the copy to the device is smaller before it. What a loop does not change
+    elements, since the copy to the device is smaller before it; what a step gives as a tensor already, and a list that
+    tensors may be in; a batch made for one step that two calls take, each of which would convert an array anew. What a loop does not change
     is moved above it; a conversion of what is already a tensor is dropped; these fixes are
     safe where nothing else can write to the array, and where the value is known to be one tensor.
 
@@ -92,6 +93,8 @@ class ConvertPerBatch(Rule):
             if model.single_passes.hold(found.call):
                 continue
             does, remedy = _said(model, found)
+            if remedy == _IN_ARRAYS and model.feeds.several_steps(found.call):
+                continue  # each would convert the arrays, which are converted once here
             yield Report(
                 found.call,
                 f"`{model.module.code_for_node(found.call.func)}` {does} on each step; {remedy}",

@@ -93,6 +93,15 @@ SILENT = {
         for batch in batches:
             solver.predict(batch)
         """,
+    "a batch made for each step, which two compiled steps take": """
+        def draw():
+            x, y = memory.sample(32), memory.sample(32)
+            return tf.convert_to_tensor(x), tf.convert_to_tensor(y)
+        for step in range(1000):
+            x, y = draw()
+            model.train_on_batch(x, y)
+            train_step(x, y)
+        """,
     "a sample that grows in a decoding loop": """
         tokens = tf.concat((tf.reshape(prompt, (1, 9)), tf.zeros((1, 91), tf.int64)), axis=-1)
         text = tokens.numpy()
@@ -408,6 +417,18 @@ FLAGGED = {
                 optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
         """,
         [6],
+    ),
+    "two batches made for each step, of which each step takes one": (
+        """
+        def draw():
+            x, y = memory.sample(32), memory.sample(32)
+            return tf.convert_to_tensor(x), tf.convert_to_tensor(y)
+        for step in range(1000):
+            x, y = draw()
+            model.train_on_batch(x, x)
+            train_step(y, y)
+        """,
+        [4, 4],
     ),
     "columns of what a memory gives": (
         """
