@@ -57,7 +57,7 @@ class GraphOpInSessionLoop(Rule):
 
     Ops created before the loop, a loop that builds a graph and runs nothing, a loop of a few iterations
     (`for i in range(3)`), and a fresh graph per iteration (`with tf.Graph().as_default():` in the loop, or
-    `reset_default_graph()`). The fix is refused where the loop changes what the op is made from, and for
+    `reset_default_graph()`); what runs only where a loss has become NaN. The fix is refused where the loop changes what the op is made from, and for
     variables. It is unsafe: ops that are created later get other names and, where the graph has a seed, other random
     numbers; `merge_all` and initializers take in what else the graph holds, and a single `Saver` deletes
     old checkpoints.

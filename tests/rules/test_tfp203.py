@@ -31,6 +31,20 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "where a loss is no number any more": """
+        for epoch in range(100):
+            total = 0.0
+            for step in range(1000):
+                total += sess.run([train_op, loss])[1]
+            if np.isnan(total) or np.isnan(sess.run(loss)):
+                sess.run(tf.global_variables_initializer())
+        """,
+    "where a loss is not finite": """
+        for step in range(1000):
+            value = sess.run([train_op, loss])[1]
+            if not np.isfinite(value):
+                sess.run(tf.global_variables_initializer())
+        """,
     "ops made anew for other settings": """
         class Search:
             def __init__(self):

@@ -1,4 +1,4 @@
-"""Conditions that guard: they are met once in several steps, once in all, or while a switch is on."""
+"""Conditions that guard: they are met once in several steps, once in all, while a switch is on, or where a number has failed."""
 
 from __future__ import annotations
 
@@ -59,6 +59,10 @@ class GuardConditions:
                 return self.guard(left, holds=True) or self.guard(right, holds=True)
             case cst.Call() if holds and has(self._infer.names.qualified(test.func), "equals"):
                 return self._of_equal_op(test)
+            case cst.Call() if has(
+                self._infer.names.qualified(test.func), "asks-broken" if holds else "asks-sound"
+            ):
+                return Guard(test)  # a number that has failed; of an array nobody could ask so
             case cst.Call() if holds:
                 return self._asked(test)
             case cst.Name() | cst.Attribute() if holds:
