@@ -11,7 +11,10 @@ import libcst as cst
 
 from tflint_perf.analysis.conventions import names_solving
 from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.syntax import argument, calls_below, string
+from tflint_perf.analysis.values.named_calls import dtype_name
+from tflint_perf.analysis.values.written import bindings_of
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Repair, Report, Rule
 
@@ -57,7 +60,7 @@ class DoublePrecision(Rule):
 
     A line with a comment, which may say why; arrays that are given to `fit`, which casts them once, or that a `map`
     of the pipeline may cast; arrays of unknown type; files that mention float64 elsewhere. A policy where the other
-    branch of an `if` sets another, or in files that, by their names, solve differential equations or use L-BFGS. A policy
+    branch of an `if` sets another, or that whoever runs the program chose (`if dtype == tf.float64`), or in files that, by their names, solve differential equations or use L-BFGS. A policy
     has no fix.
 
     ## Sources
@@ -78,7 +81,7 @@ class DoublePrecision(Rule):
             given = argument(call, 0) or (call.args[0].value if call.args else None)
             if string(given) != "float64" or _has_comment(model, call) or _solves(model):
                 continue
-            if not _is_chosen(model, call):
+            if not _is_chosen(model, call) and not _is_asked_for(model, call):
                 yield Report(
                     call,
                     "all layers compute in double precision; use float32, or say why in a comment",
@@ -104,6 +107,28 @@ def _is_chosen(model: Model, call: cst.Call) -> bool:
                 return True
         child = parent
     return False
+
+
+def _is_asked_for(model: Model, call: cst.Call) -> bool:
+    """Whether `call` only runs where whoever runs the program chose double precision: `if dtype == tf.float64`."""
+    for test in conditions(model.walk, call, exits=False):
+        match test:
+            case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(cst.Equal(), right)]):
+                doubles = [dtype_name(model.infer, side) == "float64" for side in (left, right)]
+                if any(doubles) and not all(_is_written(model, side) for side in (left, right)):
+                    return True
+    return False
+
+
+def _is_written(model: Model, node: cst.BaseExpression) -> bool:
+    """Whether a type stands in the source, here or under the name of a setting."""
+    if dtype_name(model.infer, node):
+        return True
+    bindings = bindings_of(model.infer, node) if isinstance(node, cst.Name | cst.Attribute) else []
+    return bool(bindings) and all(
+        b.kind == "assign" and b.value is not None and bool(dtype_name(model.infer, b.value))
+        for b in bindings
+    )
 
 
 def _solves(model: Model) -> bool:

@@ -54,6 +54,15 @@ SILENT = {
     "a policy that is chosen": (
         'if precise:\n    tf.keras.backend.set_floatx("float64")\nelse:\n    tf.keras.backend.set_floatx("float32")'
     ),
+    "a policy that whoever makes the layer asks for": """
+        class Block(tf.keras.layers.Layer):
+            def __init__(self, dtype=tf.float32):
+                if dtype == tf.float64:
+                    tf.keras.backend.set_floatx("float64")
+        """,
+    "a policy that an option asks for": (
+        'if options.precision == "float64":\n    tf.keras.backend.set_floatx("float64")'
+    ),
     "a policy from a setting": "tf.keras.backend.set_floatx(config.dtype)",
     "another function of that name": 'other.set_floatx("float64")',
     "an array that is cast": fitted('rng.normal(size=(9, 28)).astype("float32")'),
@@ -115,6 +124,7 @@ POLICIES = [
     'tf.keras.config.set_dtype_policy("float64")',
     'tf.keras.mixed_precision.set_global_policy("float64")',
     'from keras import backend as K\nK.set_floatx("float64")',
+    'DTYPE = "float64"\nif DTYPE == "float64":\n    tf.keras.backend.set_floatx("float64")',
 ]
 ARRAYS = [
     "rng.normal(size=(9, 28))",
