@@ -52,6 +52,7 @@ class PythonValueArgument(Rule):
     ## What is left alone
 
     Constants, switches (`training=True`, `step > 100`), one of a few values that the code writes out (`1.0 if step < 100 else 0.1`),
+    a number beside the model or optimizer that it picks (`step(models[i], x, i)`), which needs a trace of its own,
     NumPy values, arguments of a function with an
     `input_signature`, which turns them into tensors, and calls that do not run per step. The fix is refused where
     the function needs the Python value (as a shape, for `range`, in a string), or where the type that it
@@ -78,9 +79,10 @@ class PythonValueArgument(Rule):
                 continue
             for arg in call.args:
                 change = None if arg.star else _change(model, arg.value)
-                if change is None or model.own(NewValues).are_few(arg.value):
+                values = model.own(NewValues)
+                if change is None or values.are_few(arg.value) or values.come_with_objects(call, arg.value):
                     continue
-                is_new = change == "step" and model.own(NewValues).come_each_step(arg.value)
+                is_new = change == "step" and values.come_each_step(arg.value)
                 often = f" that changes from {change} to {change}" if is_new or change == "epoch" else ""
                 yield Report(
                     arg.value,

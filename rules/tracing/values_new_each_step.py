@@ -13,7 +13,7 @@ from tflint_perf.analysis.execution.python_numbers import Numbers
 from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
-from tflint_perf.analysis.python.syntax import callee_name, calls_below, is_constant, is_name
+from tflint_perf.analysis.python.syntax import callee_name, calls_below, is_constant, is_name, same_code
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import is_count
@@ -25,6 +25,8 @@ _COUNTING = (cst.AddAssign, cst.SubtractAssign, cst.MultiplyAssign, cst.DivideAs
 _BOUNDS = frozenset(
     {"clip", "clip_by_value", "min", "max", "minimum", "maximum", "round", "floor", "ceil", "sign", "where"}
 )
+# What is traced anew for each of its kind.
+_OBJECTS = frozenset({"model", "layer", "optimizer", "loss", "metric", "instance", "function", "compiled"})
 
 
 class NewValues:
@@ -189,6 +191,35 @@ class NewValues:
                 for binding in made
             )
         )
+
+    # With objects
+
+    def come_with_objects(self, call: cst.Call, node: cst.BaseExpression) -> bool:
+        """Whether `call` gets, beside the number `node`, a model or its like that this picks, here or where the function
+        around it is called: another object is traced anew in any case."""
+        others = [arg.value for arg in call.args if arg.value is not node]
+        if any(self._picks(node, other) for other in others):
+            return True
+        function = self._calls.function_at(call)
+        given = [self._given_by_sites(function, each) for each in (node, *others)] if function else []
+        return bool(given and given[0]) and all(
+            any(self._picks(number, passed[at]) for passed in given[1:] if passed)
+            for at, number in enumerate(given[0])
+        )
+
+    def _given_by_sites(self, function: Function, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """What each call in the file gives for `node`, a parameter; empty where it is none, or one call hides it."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        if found is None or [b.kind for b in found[1]] != ["param"] or found[0].function is not function:
+            return []
+        given = self._calls.arguments(function, found[1][0].name)
+        return given if len(given) == len(self._calls.sites(function)) else []
+
+    def _picks(self, number: cst.BaseExpression, node: cst.BaseExpression) -> bool:
+        match node:
+            case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(index))]):
+                return same_code(index, number) and self._infer.value(node).kind in _OBJECTS
+        return False
 
     # A few
 

@@ -20,6 +20,31 @@ def train_step(x, value, training=True):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "the number of a model that has a trace of its own": """
+        class Ensemble:
+            def __init__(self, n):
+                self.models = [tf.keras.Sequential() for _ in range(n)]
+                self.optimizers = [tf.keras.optimizers.Adam() for _ in range(n)]
+                self.n = n
+            @tf.function
+            def step(self, model, x, at):
+                with tf.GradientTape() as tape:
+                    loss = model(x)
+                grads = tape.gradient(loss, model.trainable_variables)
+                self.optimizers[at].apply_gradients(zip(grads, model.trainable_variables))
+            def train(self, model, epochs, at):
+                for epoch in range(epochs):
+                    for x in dataset:
+                        self.step(model, x, at)
+            def train_all(self, epochs):
+                for i in range(self.n):
+                    self.train(self.models[i], epochs, i)
+            def train_in_turn(self, epochs):
+                for epoch in range(epochs):
+                    for i in range(self.n):
+                        for x in dataset:
+                            self.step(self.models[i], x, i)
+        """,
     "what a dict of settings says, and what it keeps besides numbers": """
         settings = {"rate": 0.1, "scale": tf.constant(0.1), "names": None}
         rate, scale = settings["rate"], settings["scale"]
@@ -113,6 +138,10 @@ SILENT = {
 
 FLAGGED = {
     "a loop's counter": ("for step, x in enumerate(dataset):\n    train_step(x, step)\n", [2]),
+    "the number of a batch": (
+        "batches = list(dataset)\nfor i in range(900):\n    train_step(batches[i], i)\n",
+        [3],
+    ),
     "a range": ("for step in range(10_000):\n    train_step(x, step)\n", [2]),
     "a counter by hand": ("step = 0\nfor x in dataset:\n    train_step(x, step)\n    step += 1\n", [3]),
     "an epoch": ("for epoch in range(90):\n    for x in dataset:\n        train_step(x, epoch)\n", [3]),
