@@ -12,6 +12,7 @@ from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.syntax import argument, descendants, has_stars, integer, keyword_argument
 from tflint_perf.analysis.rewriting import Doubt
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import Stage
 from tflint_perf.edit import Editor
 from tflint_perf.edit.arguments import add_argument
@@ -51,7 +52,7 @@ class SequentialRead(Rule):
 
     ## What is left alone
 
-    One file; file names that can't be seen; `flat_map` beside an `interleave` with `num_parallel_calls`, where the order is wanted; `cycle_length=1`; functions that read with Python code, or whose own parallel stages read ahead; datasets
+    One file; file names that can't be seen, or that are sorted for what a model predicts on; `flat_map` beside an `interleave` with `num_parallel_calls`, where the order is wanted; `cycle_length=1`; functions that read with Python code, or whose own parallel stages read ahead; datasets
     of which the script only looks at a few elements. The fix keeps the order of the records only for `interleave` with a `cycle_length`, and is safe there if no file is read, since
     another program may write it meanwhile.
 
@@ -104,12 +105,34 @@ def _readers(model: Model) -> Iterator[Report]:
             continue
         if not model.parallelism.are_several_files(files) or model.is_compiled(call):
             continue
-        if not model.successors.is_only_looked_at(call):
+        if not model.successors.is_only_looked_at(call) and not _are_in_order(model, call, files):
             yield Report(
                 call,
                 "the files are read one at a time; add `num_parallel_reads=tf.data.AUTOTUNE`",
                 partial(_add, call=call, keyword="num_parallel_reads"),
             )
+
+
+def _are_in_order(model: Model, call: cst.Call, files: cst.BaseExpression) -> bool:
+    """Whether the program sorts the files of what a model predicts on: what it gives is then in the order of the records."""
+    return model.successors.may_be_predicted_on(call) and _are_sorted(model, files)
+
+
+def _are_sorted(model: Model, files: cst.BaseExpression) -> bool:
+    match files:
+        case cst.Call():
+            return has(builtin_or_qualified(model.infer, files.func), "sorts")
+        case cst.Name():
+            found = model.infer.bindings_reaching(files)
+            bindings = found[1] if found is not None else []
+            return any(
+                isinstance(call.func, cst.Attribute)
+                and isinstance(call.func.value, cst.Name)
+                and call.func.value.value == files.value
+                and model.infer.bindings_reaching(call.func.value) == found
+                for call in model.calls_named("sort")
+            ) or any(isinstance(b.value, cst.Call) and _are_sorted(model, b.value) for b in bindings)
+    return False
 
 
 def _flat_maps(model: Model) -> Iterator[Report]:

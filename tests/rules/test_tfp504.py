@@ -27,6 +27,14 @@ SILENT = {
         "texts = tf.data.Dataset.from_tensor_slices(['a b', 'c d'])\n"
         "words = texts.interleave(lambda x: tf.data.Dataset.from_tensor_slices(tf.strings.split(x)), cycle_length=2)"
     ),
+    "files in their order, for predictions in that order": (
+        "model = tf.keras.Sequential()\nds = tf.data.TFRecordDataset(sorted(names)).map(find).batch(8)\n"
+        "model.predict(ds)"
+    ),
+    "a list that is sorted, for predictions elsewhere": (
+        "def prediction_data():\n    picked = []\n    for name in names:\n        picked.append(name)\n    picked.sort()\n"
+        "    return tf.data.TFRecordDataset(picked)"
+    ),
     "files in their order, beside others that are interleaved": (
         "files = tf.data.Dataset.list_files('*', shuffle=False)\n"
         "if training:\n    data = files.interleave(tf.data.TFRecordDataset, num_parallel_calls=4)\n"
@@ -149,6 +157,15 @@ FLAGGED = {
     "interleave on the line of the name": ("files.interleave(\n    lambda f: tf.data.TextLineDataset(f).skip(1),\n)", [1]),
     "a pattern": ("tf.data.TFRecordDataset(names)", [1]),
     "a pattern, sorted": ("tf.data.TFRecordDataset(sorted(glob.glob('*')))", [1]),
+    "sorted files to evaluate on": (
+        "model = tf.keras.Sequential()\ntest = tf.data.TFRecordDataset(sorted(names)).map(find).batch(8)\n"
+        "model.evaluate(test)",
+        [2],
+    ),
+    "files in no order, for predictions": (
+        "model = tf.keras.Sequential()\nds = tf.data.TFRecordDataset(names).map(find).batch(8)\nmodel.predict(ds)",
+        [2],
+    ),
     "TensorFlow's own glob": ("tf.data.TextLineDataset(tf.io.gfile.glob('*'))", [1]),
     "a path's glob": ("from pathlib import Path\ntf.data.TFRecordDataset([str(p) for p in Path('a').glob('*')])", [2]),
     "a folder": ("tf.data.TFRecordDataset([os.path.join('a', f) for f in os.listdir('a')])", [1]),

@@ -109,7 +109,7 @@ Chance, clocks and effects
 - `clock`: asks Python for the time. `device-clock`: an op does.
 - `augments`: a layer that changes images at random while it is trained.
 - `stateful`: an op or layer that keeps or changes something, as TensorFlow sees it.
-- `shuffles`: brings what it is given into another order. `numbers-places`: gives the numbers of as many places as it is told,
+- `sorts`: gives what it is given in the order of its values. `shuffles`: brings what it is given into another order. `numbers-places`: gives the numbers of as many places as it is told,
   in some order. `picks`: gives its second argument where the first holds, and its third elsewhere.
 - `sets`: changes what ops give that are called afterwards. `configures`: so, of devices or loggers.
 - `sets-memory`, `sets-up-devices`, `sets-precision`: so, of GPU memory, devices and floating-point types.

@@ -153,6 +153,15 @@ class Successors:
         calls = [call, *(stage.call for stage in self.behind(call))]
         return any(is_name_of_evaluation(name) for each in calls for name in self._names_of(each))
 
+    def may_be_predicted_on(self, call: cst.Call) -> bool:
+        """Whether a model predicts on the elements of the stage that `call` adds, in the order in which they come, or may do
+        so in another file, as they are named."""
+        given = [self._walk.parents.get(consumption.node) for consumption in self._consumed(call)]
+        calls = [self._walk.parents.get(arg) for arg in given if isinstance(arg, cst.Arg)]
+        if any(isinstance(each, cst.Call) and callee_name(each) == "predict" for each in calls):
+            return True
+        return not self.is_consumed(call) and self.is_for_evaluation(call)
+
     def is_named_for_training(self, call: cst.Call) -> bool:
         """Whether the elements of the stage that `call` adds are named as data to train on."""
         calls = [call, *(stage.call for stage in self.behind(call))]
