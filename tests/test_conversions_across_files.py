@@ -134,3 +134,59 @@ def test_what_an_object_elsewhere_gives_for_one_of_several_agents_is_another_bat
     (finding,) = (f for result in lint_files([tmp_path / "play.py"], settings, 1) for f in result.findings)
     assert finding.start.row == 12
     assert finding.message.endswith("which a compiled step takes as they are")
+
+
+POINTS = """
+    import numpy as np
+    import tensorflow as tf
+
+    class Points:
+        def __init__(self, end, number):
+            self.end = end
+            self.number = number
+
+        def to_tensor(self, values):
+            return tf.convert_to_tensor(np.expand_dims(values, axis=1), dtype=tf.float32)
+
+        def line(self):
+            return self.to_tensor(np.arange(0, self.end, 0.01))
+
+        def sample(self):
+            return self.to_tensor(self.end * np.random.random(self.number))
+"""
+SOLVER = """
+    import tensorflow as tf
+    from points import Points
+
+    class Solver(tf.keras.Sequential):
+        def __init__(self, settings):
+            super().__init__()
+            self.add(tf.keras.layers.Dense(1))
+            self.points = Points(settings["end"], settings["number"])
+            self.optimizer = tf.keras.optimizers.Adam()
+
+        def solve(self):
+            for _ in range(10000):
+                x = self.points.sample()
+                USE
+
+        @tf.function
+        def one_step(self, x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(self(x) ** 2)
+            gradients = tape.gradient(loss, self.weights)
+            self.optimizer.apply_gradients(zip(gradients, self.weights))
+"""
+
+
+@pytest.mark.parametrize(("use", "found"), [("self.one_step(x)", [10]), ("show(self(x))", [])])
+def test_data_of_unknown_size_that_a_model_elsewhere_learns_from_is_a_batch(
+    tmp_path: Path, use: str, found: list[int]
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    main = "from solver import Solver\nSolver({'end': 1, 'number': 99}).solve()\n"
+    for name, text in {"points": POINTS, "solver": SOLVER.replace("USE", use), "main": main}.items():
+        (tmp_path / f"{name}.py").write_text(dedent(text).lstrip("\n"))
+    settings = Settings(root=tmp_path, rules=frozenset({"TFP301"}), project_root=tmp_path)
+    results = lint_files([tmp_path / "points.py"], settings, 1)
+    assert [finding.start.row for result in results for finding in result.findings] == found

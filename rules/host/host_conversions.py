@@ -129,7 +129,7 @@ class HostConversions:
             and value.kind != "tensor"
             and (value.kind == "array" or not is_cast)
             and not names_a_number(last_name(node))
-            and self._feeds.a_gradient_step(call)
+            and self._feeds.a_gradient_step(call, elsewhere=True)
             and not self._feeds.is_differentiated(call)
         )
 

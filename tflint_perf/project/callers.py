@@ -304,13 +304,14 @@ class _Search:
         return found if found.thing.kind in ("function", "compiled") else None
 
     def callers_alone(self, places: Iterable[_Place]) -> set[_Place]:
-        """The functions that use one of `places` outside loops, and that nothing in their own file calls."""
+        """The functions that nothing in their own file calls, and that use one of `places` outside loops, or in no mode that is
+        known: their callers decide that."""
         return {
             (file, use.function)
             for place in places
             for at in self._also_called_as(place)
             for file, use in self._uses.get(at, ())
-            if use.loop == "none" and self._alone(file, use.function)
+            if (use.loop == "none" or use.state == "unknown") and self._alone(file, use.function)
         }
 
     def _alone(self, file: Path, function: str) -> bool:
@@ -397,6 +398,7 @@ class _Search:
             if use.per_step or judged or makes_loop
             else bool(above_per_step) and all(caller.passing for caller in above_per_step),
             fed=use.fed,
+            learned_from=use.learned_from,
             trains=use.trains or (within and any(caller.trains for caller in above)),
             guarded=use.guarded or (outside_loops and _are_guarded(above)),
             taped=use.taped or (outside_loops and _are_taped(above)),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import fact, library, methods
+from tflint_perf.analysis.apis.facts import fact, has, library, methods
 from tflint_perf.analysis.conventions import (
     names_a_batch,
     names_a_batch_size,
@@ -512,6 +512,8 @@ def _passed_through(sizes: Sizes, call: cst.Call, name: str, qualified: str) -> 
         # What `squeeze` takes away of a batch is an axis within its samples; of one sample it is the batch's.
         of_batch = name == "squeeze" and call.args and sizes.partial(call.args[0].value) == "batch"
         return "batch" if of_batch else "unknown"
+    if has(qualified, "counts-up"):
+        return "unknown"  # `np.arange(0, end, step)`: numbers say how long it is
     first = call.args[0]
     if name == "map" and len(call.args) == 2:
         return sizes.partial(call.args[1].value)

@@ -13,6 +13,7 @@ from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import descendants, target_names
+from tflint_perf.analysis.values.caller import Caller
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 
@@ -29,7 +30,7 @@ class Feeds:
 
     def a_step(self, node: cst.CSTNode) -> bool:
         """Whether the value of `node` reaches a step, through names and through what functions return."""
-        return self._reaches(node, self._loops.actions.acts, 0, elsewhere=True)
+        return self._reaches(node, self._loops.actions.acts, 0, elsewhere=_is_fed)
 
     def is_differentiated(self, node: cst.CSTNode) -> bool:
         """Whether a tape watches what `node` assigns to a name: an input to be changed, no batch to learn from."""
@@ -45,9 +46,10 @@ class Feeds:
             for name in watched
         )
 
-    def a_gradient_step(self, node: cst.CSTNode) -> bool:
-        """Whether the value of `node` reaches a gradient step: a tape, or a function that has one."""
-        return self._reaches(node, self._makes_gradient_step, 0)
+    def a_gradient_step(self, node: cst.CSTNode, *, elsewhere: bool = False) -> bool:
+        """Whether the value of `node` reaches a gradient step: a tape, or a function that has one; `elsewhere` also one of
+        another file, which a loop there makes with what a function returns."""
+        return self._reaches(node, self._makes_gradient_step, 0, elsewhere=_is_learned_from if elsewhere else None)
 
     def several_steps(self, node: cst.CSTNode) -> bool:
         """Whether two steps behind one another take the value of `node`: of an array, each would make a tensor anew."""
@@ -85,10 +87,15 @@ class Feeds:
 
     @remembered
     def _reaches(
-        self, node: cst.CSTNode, is_step: Callable[[cst.Call], bool], depth: int, *, elsewhere: bool = False
+        self,
+        node: cst.CSTNode,
+        is_step: Callable[[cst.Call], bool],
+        depth: int,
+        *,
+        elsewhere: Callable[[Caller], bool] | None = None,
     ) -> bool:
-        """Whether the value of `node` reaches a step; `elsewhere` also one of another file, which gets what a function
-        returns."""
+        """Whether the value of `node` reaches a step; `elsewhere` says of which callers in other files the step may be, which
+        gets what a function returns."""
         current, parent = node, self._walk.parents.get(node)
         while parent is not None and current not in self._walk.at:
             if isinstance(parent, cst.Call) and current is not parent.func and is_step(parent):
@@ -96,19 +103,16 @@ class Feeds:
             current, parent = parent, self._walk.parents.get(parent)
         if is_under_tape(self._infer, current):
             return True
-        if elsewhere and _gives(current) and self._is_fed_elsewhere(current):
+        if elsewhere is not None and _gives(current) and self._has_caller(current, elsewhere):
             return True
         return depth < CALLS_DEEP and any(
             self._reaches(use, is_step, depth + 1, elsewhere=elsewhere) for use in self._uses(current)
         )
 
-    def _is_fed_elsewhere(self, statement: cst.CSTNode) -> bool:
-        """Whether another file feeds a step with the result of the function, or trains in a loop over it."""
+    def _has_caller(self, statement: cst.CSTNode, counts: Callable[[Caller], bool]) -> bool:
+        """Whether a caller in another file that counts gets the result of the function of `statement`."""
         function = self._calls.function_at(statement)
-        callers = self._calls.callers_outside(function) if function is not None else ()
-        return any(
-            caller.per_step and (caller.trains if caller.how == "drive" else caller.fed) for caller in callers
-        )
+        return function is not None and any(map(counts, self._calls.callers_outside(function)))
 
     def _uses(self, statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """Where what a statement gives to names, or returns, is read."""
@@ -159,6 +163,16 @@ class Feeds:
             found = self._infer.bindings_reaching(node) if node not in made_anew else None
             if found is not None and any(binding.node is target for binding in found[1]):
                 yield node
+
+
+def _is_fed(caller: Caller) -> bool:
+    """Whether `caller` feeds a step with the result of what it calls, or trains in a loop over it."""
+    return caller.per_step and (caller.trains if caller.how == "drive" else caller.fed)
+
+
+def _is_learned_from(caller: Caller) -> bool:
+    """Whether `caller` feeds a gradient step of a loop with the result of what it calls."""
+    return caller.per_step and caller.learned_from
 
 
 def _filled(target: cst.BaseExpression) -> cst.Name | None:

@@ -70,7 +70,7 @@ class Caller:
     "drive" is what takes the next of what a generator of this file yields.
     "consume" is what takes the elements of a dataset that comes from this file: `which` part of a tuple, "[1]", or ""
     for what is none, or "*" for any. `given` are the arguments from which batches are taken that Python makes, and
-    `fed` says that what the call gives goes into a step, `trains` that a step loop around the call trains, and
+    `fed` says that what the call gives goes into a step, `learned_from` into a gradient step, `trains` that a step loop around the call trains, and
     `on_one_graph` that a loop makes the call again and again on the same graph of TensorFlow 1; `looped` that a loop does,
     whatever it is for, and `repeated` that one of steps or epochs does. `files` are the arguments that name several files, by their names or places; "*" is any argument.
     `applied` says that what the call gives are gradients, by which variables are changed there, and `passing` that single
@@ -89,6 +89,7 @@ class Caller:
     given: tuple[Given, ...] = ()
     passed: tuple[Passed, ...] = ()
     fed: bool = False
+    learned_from: bool = False
     guarded: bool = False
     taped: bool = False
     trains: bool = False
