@@ -160,6 +160,14 @@ EAGER = {
             def train_step(self): here()
         M().train_step()
     """,
+    "a method that asks for the value of what it computes, whoever calls it": """
+        from base import Base
+        class A(Base):
+            def score(self, x):
+                here()
+                return self.model(x)[0].numpy()
+            def rank(self, x): return self.score(x)
+    """,
     "the module": "here()",
     "a plain function": "def f(): here()\nf()",
     "a function that nobody calls": "def f(): here()",
@@ -184,6 +192,15 @@ EAGER = {
 }
 
 UNKNOWN = {
+    "a method that asks for the value of what it is given, which may be none": """
+        from base import Base
+        class A(Base):
+            def score(self, x):
+                here()
+                return x.numpy() if hasattr(x, "numpy") else x
+            def rank(self, x): return self.score(x)
+    """,
+    "a function that asks for a value, handed to something unknown": "def f(x):\n    here()\n    return model(x).numpy()\nregister(f)",
     "Model.train_step that takes more than Keras gives it": "class M(keras.Model):\n    def train_step(self, x, optimizer): here()",
     "any method, where one is compiled by a name that is not known": """
         class A:

@@ -200,6 +200,7 @@ class Compiled:
                 function in self._handed.run
                 or self._may_be_entry(function)
                 or self._is_called_outside(function, "eager")
+                or self._asks_for_value(function)
             ):
                 states[function] = "eager"
                 waiting.append(function)
@@ -234,7 +235,7 @@ class Compiled:
             return False
         if self._calls.callers_outside(function):
             return False
-        if any(has(self._names.qualified(call.func), "asks-mode") for call in function.calls):
+        if self._asks_mode(function):
             return False
         if function.owner is None:
             return True
@@ -246,6 +247,19 @@ class Compiled:
         if self._infer.classes.has_foreign_base(owner) or self._infer.classes.keras_kind(owner):
             return runs_loop_on_host(function)
         return True
+
+    def _asks_for_value(self, function: Function) -> bool:
+        """Whether `function` asks for the value of what it computes on the spot, `model(x)[0].numpy()`: a graph has none, whoever
+        calls it."""
+        if self._handed.used.get(function) or self._asks_mode(function):
+            return False
+        return any(
+            callee_name(call) == "numpy" and isinstance(call.func, cst.Attribute) and _is_result(call.func.value)
+            for call in function.calls
+        )
+
+    def _asks_mode(self, function: Function) -> bool:
+        return any(has(self._names.qualified(call.func), "asks-mode") for call in function.calls)
 
     def _spread_compiled(self, functions: list[Function], states: dict[Function, State]) -> None:
         """What only compiled code calls is compiled."""
@@ -282,6 +296,13 @@ class Compiled:
     def _is_site_compiled(self, call: cst.Call, states: dict[Function, State]) -> bool:
         caller = self._calls.function_at(call)
         return caller is None or states.get(caller) == "compiled"
+
+
+def _is_result(node: cst.BaseExpression) -> bool:
+    """Whether `node` is what a call gives, or a part of that."""
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return isinstance(node, cst.Call)
 
 
 def _is_defined_anew(function: Function) -> bool:
