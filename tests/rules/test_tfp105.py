@@ -28,6 +28,12 @@ _GIVEN = """
 """
 
 SILENT = {
+    "a single batch of a generator, behind which all test data is evaluated, and many batches": """
+        for step in range(1000):
+            model.fit(batches(), epochs=1, steps_per_epoch=1, validation_data=test)
+            model.fit(batches(), epochs=1, steps_per_epoch=100)
+            model.fit(batches(), epochs=9, steps_per_epoch=1)
+        """,
     "where a function says that it is time": """
         def is_due(step, size, every):
             if not every:
@@ -370,6 +376,14 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a single batch of a generator": (
+        """
+        for step in range(1000):
+            model.fit(batches(), epochs=1, steps_per_epoch=1, verbose=0)
+            show(model.predict_on_batch(images))
+        """,
+        [3],
+    ),
     "one of several arrays that a list makes of a replay batch": (
         """
         def replay():

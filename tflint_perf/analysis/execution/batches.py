@@ -84,11 +84,13 @@ class Batches:
 
     def are_taken_by(self, call: cst.Call) -> bool:
         """Whether `call` gives `predict`, `evaluate` or `fit` one batch or sample."""
-        given = argument(call, 0, "x")
-        if given is None or self._infer.value(given).kind in ("dataset", "iterator", "generator"):
-            return False
         epochs = keyword_argument(call, "epochs") or keyword_argument(call, "nb_epoch")
         if epochs is not None and not self._is_one(epochs):
+            return False
+        if self._is_one_step(call):
+            return True
+        given = argument(call, 0, "x")
+        if given is None or self._infer.value(given).kind in ("dataset", "iterator", "generator"):
             return False
         if any(keyword_argument(call, name) is not None for name in _OF_WHOLE_DATASETS):
             return False
@@ -106,6 +108,11 @@ class Batches:
         given = argument(call, 0, "x")
         is_dataset = given is not None and self._infer.value(given).kind == "dataset"
         return is_dataset or any(keyword_argument(call, name) is not None for name in _OF_WHOLE_DATASETS)
+
+    def _is_one_step(self, call: cst.Call) -> bool:
+        """Whether `call` takes a single batch of what it is given, and evaluates nothing behind it."""
+        steps = keyword_argument(call, "steps_per_epoch") or keyword_argument(call, "steps")
+        return steps is not None and self._is_one(steps) and keyword_argument(call, "validation_data") is None
 
     def _is_one(self, number: cst.BaseExpression) -> bool:
         """Whether `number` is 1, here or by all that a name stands for."""

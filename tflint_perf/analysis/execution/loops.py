@@ -728,7 +728,7 @@ def _calls_in(loop: Loop) -> list[cst.Call]:
 
 
 _BATCH_METHODS = frozenset(["train_on_batch", "test_on_batch", "predict_on_batch"])
-_WHOLE_RUN_METHODS = frozenset(["fit", "predict", "evaluate"])
+_WHOLE_RUN_METHODS = frozenset([*FITS, "predict", "evaluate"])
 _TRAINED = ("trainable_variables", "trainable_weights")
 
 
