@@ -18,6 +18,12 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "what a container that outlives the loop keeps from being run again": """
+        seen = {}
+        for x in dataset:
+            if "first" not in seen:
+                seen["first"] = model(x)
+        """,
     "a look at the first few": """
         for case in cases[:5]:
             print(model(case))
@@ -512,6 +518,16 @@ SILENT = {
 }
 
 FLAGGED = {
+    "what a word in a text that each iteration takes anew does not keep from being run": (
+        """
+        for x in dataset:
+            label = next(labels)
+            if "skip" in label:
+                continue
+            print(model(x))
+        """,
+        [6],
+    ),
     "a method that asks for the model's numbers, which methods of a class that is derived from another file's call": (
         """
         from base import Ranker

@@ -131,7 +131,8 @@ class GuardConditions:
             if self._is_of_loop(test.left) != self._is_of_loop(right):
                 return Guard(test)  # and so does `if step + 1 == last:`
         if isinstance(operator, cst.NotIn if holds else cst.In) and isinstance(test.left, cst.SimpleString):
-            return Guard(test)  # `if "test" not in self.seen:` runs once
+            # `if "test" not in self.seen:` runs once, but what each iteration binds anew, `name`, remembers nothing.
+            return None if self._is_bound_anew(right) else Guard(test)
         if (
             isinstance(operator, cst.GreaterThan | cst.LessThan | cst.GreaterThanEqual | cst.LessThanEqual)
             and holds
@@ -139,6 +140,17 @@ class GuardConditions:
             if any(names_the_best(name) for side in (test.left, right) for name in _last_names(side)):
                 return Guard(test)
         return None
+
+    def _is_bound_anew(self, node: cst.BaseExpression) -> bool:
+        """Whether each iteration of the loop around `node` binds that name before it is read."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        loop = self._infer.place(node).block.loop
+        return (
+            found is not None
+            and loop is not None
+            and bool(found[1])
+            and all(binding.at.block.loop is loop for binding in found[1])
+        )
 
     def _is_of_loop(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is the counter of a loop, or the number before or after it: `step`, `step + 1`."""
