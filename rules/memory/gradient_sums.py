@@ -11,7 +11,7 @@ from tflint_perf.analysis.execution.tapes import GRADIENTS
 from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.flow import encloses, loops_around
 from tflint_perf.analysis.python.reach import remembered
-from tflint_perf.analysis.python.scopes import Binding, Loop
+from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
@@ -73,6 +73,11 @@ class GradientSums:
                 if isinstance(total, cst.Subscript) and not any(keyed_targets(total)):
                     return None
                 return total if self._adds_part(added, part, total) else None
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Name() | cst.Attribute() as total)],
+                value=cst.Call(args=[cst.Arg(value=adding), *given]) as call,
+            ) if has(self._infer.names.qualified(call.func), "calls-on-parts"):
+                return total if self._adds_parts(adding, [arg.value for arg in given], total) else None
             case cst.AugAssign(
                 target=cst.Subscript(value=cst.Name() | cst.Attribute() as total), operator=cst.AddAssign()
             ):
@@ -115,6 +120,21 @@ class GradientSums:
                 gradient = self._added_to(added, place)
                 return gradient is not None and self._is_one_gradient(gradient, 0)
         return False
+
+    def _adds_parts(self, adding: cst.BaseExpression, given: list[cst.BaseExpression], total: Total) -> bool:
+        """Whether the function `adding`, which is called on the parts of what is given side by side, adds gradients to `total`."""
+        if len(given) != 2 or not any(same_code(each, total) for each in given):
+            return False
+        if not any(not same_code(each, total) and self._are_gradients(each, (), 0) for each in given):
+            return False
+        if has(self._infer.names.qualified(adding), "adds-up"):
+            return True
+        function = self._infer.value(adding).function
+        names = function.positional if function is not None else []
+        return len(names) == 2 and any(
+            (gradient := self._added_to(added, cst.Name(names[0]))) is not None and is_name(gradient, names[1])
+            for added in _given_by(function)
+        )
 
     def _added_to(self, added: cst.BaseExpression, to: cst.BaseExpression) -> cst.BaseExpression | None:
         """What `added` adds to `to`: `g` in `to + g`, `tf.add(to, g)` or `tf.add_n([to, g])`."""
@@ -196,11 +216,15 @@ class GradientSums:
         if has(self._infer.names.qualified(func), "clips-together"):
             given = argument(call, 0, "t_list")
             return path == (0,) and given is not None and self._are_gradients(given, (), depth + 1)
+        arguments = [arg.value for arg in call.args]
+        if has(self._infer.names.qualified(func), "calls-on-parts"):
+            return not path and any(self._are_gradients(part, (), depth + 1) for part in arguments[1:])
+        run = self._calls.targets(call)
+        if has(self._infer.names.qualified(func), "runs-one-of"):
+            functions = [self._infer.value(each).function for each in arguments[1:]]
+            run = [function for function in functions if function is not None]
         return any(
-            self._are_gradients(found.value, path, depth + 1)
-            for target in self._calls.targets(call)
-            for found in target.returns
-            if found.value is not None
+            self._are_gradients(value, path, depth + 1) for target in run for value in _given_by(target)
         )
 
     @staticmethod
@@ -271,6 +295,13 @@ class GradientSums:
             case cst.BinaryOperation(operator=cst.Multiply(), left=cst.List()):
                 return True
         return False
+
+
+def _given_by(function: Function | None) -> list[cst.BaseExpression]:
+    """What `function` returns."""
+    if function is not None and isinstance(function.node, cst.Lambda):
+        return [function.node.body]
+    return [found.value for found in function.returns if found.value is not None] if function is not None else []
 
 
 def _subscripts(node: cst.BaseExpression) -> Iterator[cst.Subscript]:

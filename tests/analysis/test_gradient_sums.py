@@ -38,9 +38,18 @@ FOUND = {
     "of an unpacked result": ("grads, norm = tf.clip_by_global_norm(grads, 1.0)\n" + SUM, False),
     "of a tuple": ("pair = (loss, grads)\nl, grads = pair\n" + SUM, False),
     "of another name": ("g2 = grads\nacc = [a + g for a, g in zip(acc, g2)]", False),
+    "by structure": ("acc = tf.nest.map_structure(lambda a, g: a + g, acc, grads)", False),
+    "by structure, with an op": ("acc = tf.nest.map_structure(tf.add, acc, grads)", False),
+    "one of two, by structure": (
+        "grads = tf.cond(last, lambda: tf.nest.map_structure(lambda g: g / 2, grads), lambda: grads)\n" + SUM,
+        False,
+    ),
     "zeros made anew": ("acc = [tf.zeros_like(g) for g in grads]\n" + SUM, True),
 }
 NOT_FOUND = {
+    "a product by structure": "acc = tf.nest.map_structure(lambda a, g: a * g, acc, grads)",
+    "a mean by structure": "acc = tf.nest.map_structure(lambda a: a / 2, acc)",
+    "a sum with something else, by structure": "acc = tf.nest.map_structure(lambda a, v: a + v, acc, variables)",
     "a product": "acc = [a * g for a, g in zip(acc, grads)]",
     "a sum with something else": "acc = [a + v for a, v in zip(acc, variables)]",
     "a sum under another name": "other = [a + g for a, g in zip(acc, grads)]",
