@@ -29,10 +29,10 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import is_numbered, source
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
-from tflint_perf.analysis.values.values import Pipeline, Stage, Value
+from tflint_perf.analysis.values.values import UNKNOWN, Pipeline, Stage, Value
 from tflint_perf.records import dataclass
 
-Form = Literal["length", "count", "list", "stack"]
+Form = Literal["length", "count", "list", "stack", "one"]
 
 _COUNTED = frozenset(
     {"map", "batch", "padded_batch", "ragged_batch", "shuffle", "prefetch", "cache", "take", "skip", "shard",
@@ -69,7 +69,8 @@ class Materializations:
         """Every place that materializes a dataset, by form; not those of a few elements, of file names or of data
         written in the file."""
         for found in (*self._lists(), *self._lengths(), *self._sums(), *self._in_loops()):
-            if found.value.pipelines and not any(map(self._is_small, found.value.pipelines)):
+            known = found.value.pipelines or found.form == "one"
+            if known and not any(map(self._is_small, found.value.pipelines)):
                 if found.form not in ("list", "stack") or not self._is_condensed(self._kept(found)):
                     yield found
 
@@ -77,12 +78,17 @@ class Materializations:
 
     def _lists(self) -> Iterator[Materialization]:
         """The lists and tuples that hold a dataset: `list(ds)`, `tuple(ds.as_numpy_iterator())`, and either within
-        `len(…)`."""
+        `len(…)`, or before `[0]`, for which no dataset has to be held, whatever it is for."""
         for name in ("list", "tuple"):
             for call in self._walk.calls_named(name):
                 if len(call.args) != 1 or has_stars(call) or self._builtin(call) != name:
                     continue
                 found = self._dataset(call.args[0].value)
+                if self._is_read_for_one(call):
+                    found = found or _asked_for_arrays(call.args[0].value)
+                    if found is not None and not _is_for_evaluation(found[0]):
+                        yield Materialization(call, "one", *found)
+                    continue
                 if found is None:
                     continue
                 outer = self._call_around(call)
@@ -90,6 +96,13 @@ class Materializations:
                     yield Materialization(outer, "length", *found)
                 elif self._is_trained_on(call, found[1]) or self._is_made_an_array(outer, found):
                     yield Materialization(call, "list", *found)
+
+    def _is_read_for_one(self, call: cst.Call) -> bool:
+        """Whether only one element, of a known place, is read of the list that `call` makes: `list(ds)[0]`."""
+        match self._walk.parents.get(call):
+            case cst.Subscript(value=value, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Integer()))]):
+                return value is call
+        return False
 
     def _lengths(self) -> Iterator[Materialization]:
         """The lengths of lists made of a dataset: `len([x for x in ds])`."""
@@ -173,7 +186,7 @@ class Materializations:
         holds = around is not None and has(self._builtin(around), "makes-array", "joins-arrays")
         if all(way[0].name in ("from_tensor_slices", "from_tensors") for way in found[1].pipelines):
             return False
-        return holds and not any(map(is_name_of_evaluation, map(last_name, _receivers(found[0]))))
+        return holds and not _is_for_evaluation(found[0])
 
     def _is_counted_in_vain(self, found: tuple[cst.BaseExpression, Value]) -> bool:
         """Whether TensorFlow knows how many elements the dataset has, or training runs through all of them anyhow."""
@@ -279,6 +292,20 @@ def _receivers(dataset: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     while isinstance(dataset, cst.Call) and isinstance(dataset.func, cst.Attribute):
         dataset = dataset.func.value
         yield dataset
+
+
+def _asked_for_arrays(node: cst.BaseExpression) -> tuple[cst.BaseExpression, Value] | None:
+    """What `node` asks for its elements as arrays, as nothing but a dataset can be; None where it is told to be a part."""
+    match node:
+        case cst.Call(func=cst.Attribute(value=dataset, attr=cst.Name("as_numpy_iterator")), args=[]):
+            is_part = any(isinstance(each, cst.Call) and callee_name(each) == "take" for each in _receivers(dataset))
+            return (dataset, UNKNOWN) if not is_part else None
+    return None
+
+
+def _is_for_evaluation(dataset: cst.BaseExpression) -> bool:
+    """Whether a name says that `dataset` is tested on."""
+    return any(map(is_name_of_evaluation, map(last_name, _receivers(dataset))))
 
 
 def _repeats_some_times(stage: Stage) -> bool:

@@ -21,7 +21,7 @@ class DatasetMaterialized(Rule):
 
     ## What it does
 
-    Reports `len(list(dataset))`; `list(dataset)`, and loops and comprehensions that do nothing but keep the elements,
+    Reports `len(list(dataset))`; `list(dataset)[0]`; `list(dataset)`, and loops and comprehensions that do nothing but keep the elements,
     where the dataset is one to train on; `sum(1 for _ in dataset)` and loops that do nothing but count, where
     TensorFlow knows the number or the dataset is one to train on.
 
@@ -96,6 +96,8 @@ def _message(model: Model, found: Materialization) -> str:
             counted = "count with `reduce`"
         held = "holds the whole dataset in memory" if found.form == "length" else "runs the whole pipeline"
         return f"this {held} to count it; {counted}"
+    if found.form == "one":
+        return "this holds all elements of the dataset in memory at once to read one; take that with `next(iter(…))`"
     return "this holds all elements of the dataset in memory at once; iterate over the dataset"
 
 

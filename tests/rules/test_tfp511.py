@@ -32,6 +32,12 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "one element of a few, of test data, or of what may be no dataset": """
+        a = list(test_ds)[0]
+        b = list(train_ds.take(1))[0]
+        c = list(given["test"].take(1).as_numpy_iterator())[0]
+        d = list(frames)[0]
+        """,
     "a few elements": "samples = list(train_ds.take(5))\nmodel.fit(train_ds)",
     "the length of a few elements": "n = len(list(train_ds.take(9)))",
     "as many as a variable says": "n = len(list(train_ds.take(count)))",
@@ -129,6 +135,12 @@ SILENT = {
     "stars": "n = len(list(*train_ds))\nn = len(list())\nn = sum()",
 }
 FLAGGED = {
+    "all elements, for the size of the first": """
+        def samples(parts, name):
+            size = len(list(parts[name].as_numpy_iterator())[0][0])  # <-
+            return size * tf.data.experimental.cardinality(parts[name])
+        first = list(train_ds)[0]  # <-
+        """,
     "a loop that keeps texts": """
         sentences, labels = [], []
         for sentence, label in train_ds:  # <-
