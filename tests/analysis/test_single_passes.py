@@ -29,6 +29,16 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 optimizer = tf.keras.optimizers.SGD()
 """
 PASSES = {
+    "what each input weighs, by gradients of the inputs": """
+        def weigh(x):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                answer = model(x)
+            return tape.gradient(answer, x)
+        train()
+        for x, y in batches:
+            here(weigh(x))
+        """,
     "behind the training, at module level": """
         train()
         for x, y in batches:
@@ -84,6 +94,20 @@ PASSES = {
         """,
 }
 NONE = {
+    "a search that is given the gradients of variables, and moves them its own way": """
+        def ask(at):
+            with tf.GradientTape() as tape:
+                put(at)
+                loss = tf.reduce_mean((model(images) - labels) ** 2)
+            return loss, tape.gradient(loss, model.trainable_variables)
+        train()
+        at, tried = first(), 0
+        while tried < 900:
+            loss, slope = ask(at)
+            here(loss)
+            at = move(at, slope)
+            tried += 1
+        """,
     "the training itself": """
         for x, y in batches:
             here(step(x, y))

@@ -8,7 +8,7 @@ long, where a step of training is paid for in each epoch.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
+from functools import cached_property, partial
 
 import libcst as cst
 
@@ -16,11 +16,11 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import extent
 from tflint_perf.analysis.execution.short_loops import runs_over_files
 from tflint_perf.analysis.execution.sizes import is_of_environment
-from tflint_perf.analysis.execution.steps import GradientSteps
+from tflint_perf.analysis.execution.steps import GradientStep, GradientSteps
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.reach import leads_to, remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
-from tflint_perf.analysis.python.syntax import is_name
+from tflint_perf.analysis.python.syntax import argument, is_name
 from tflint_perf.analysis.training.programs import Programs
 from tflint_perf.analysis.training.train_calls import TrainCalls
 from tflint_perf.analysis.values.calls import CallGraph
@@ -140,7 +140,22 @@ class SinglePasses:
         """Whether `function` itself trains, or else the functions that it calls."""
         if self._steps.of(function) or any(map(self._train_calls.trains, function.calls)):
             return True
+        if any(step.function is function for step in self._of_variables):
+            return True
         return self._called_by(function)
+
+    @cached_property
+    def _of_variables(self) -> list[GradientStep]:
+        """The tapes whose function gives back gradients of variables: who asks for these learns by them, in a way of its own."""
+        return [
+            step
+            for step in self._steps.given_back
+            if any(self._is_of_variables(argument(call, 1, "sources")) for call in step.gradients)
+        ]
+
+    def _is_of_variables(self, sources: cst.BaseExpression | None) -> bool:
+        of = self._infer.value(sources).element if sources is not None else None
+        return of is not None and of.kind == "variable"
 
     def _called_by(self, function: Function) -> list[Function]:
         return [target for call in function.calls for target in self._calls.targets(call)]
