@@ -18,6 +18,23 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "a layer that a loop gives its own result, in a forward pass, and one that decodes in compiled code": """
+        class Net(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.dense = tf.keras.layers.Dense(8)
+                self.cell = tf.keras.layers.LSTMCell(8)
+            def refine(self, x):
+                for _ in range(50):
+                    x = self.dense(x)
+                return x.numpy()
+            def call(self, x):
+                state = self.start(x)
+                for at in range(50):
+                    out, state = self.cell(x[:, at], state)
+                return out
+        print(Net().refine(first))
+        """,
     "what a container that outlives the loop keeps from being run again": """
         seen = {}
         for x in dataset:
@@ -518,6 +535,25 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a layer that decodes word by word, with its state": (
+        """
+        class Decoder(tf.keras.layers.Layer):
+            def call(self, word, state): return self.cell(word, state)
+        class Translator(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.decoder = Decoder()
+            def translate(self, word, state):
+                words = []
+                for at in range(50):
+                    scores, state = self.decoder(word, state)
+                    word = tf.argmax(scores, -1)
+                    words.append(word)
+                return tf.stack(words).numpy()
+        print(Translator().translate(first, start))
+        """,
+        [11],
+    ),
     "what a word in a text that each iteration takes anew does not keep from being run": (
         """
         for x in dataset:

@@ -34,7 +34,9 @@ from tflint_perf.analysis.python.syntax import (
     is_name,
     keyword_argument,
     last_name,
+    mentions,
     names_read,
+    target_names,
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
@@ -834,11 +836,29 @@ class Actions:
             return callee.function is None or self._counts(call) or not self._only_computes(callee.function)
         if callee.kind == "layer":
             # The whole of a model, where it is told outright whether it trains, or is trained.
-            whole = is_told_whether_it_trains(call) or last_name(func) in self._trained
+            whole = (
+                is_told_whether_it_trains(call)
+                or last_name(func) in self._trained
+                or self._is_given_its_own_state(call)
+            )
             return whole and not self._functional_models.applies(call)
         return (
             callee.kind == "model" or self._given_models.has(func)
         ) and not self._functional_models.applies(call)
+
+    def _is_given_its_own_state(self, call: cst.Call) -> bool:
+        """Whether a loop that counts gives `call`, in eager mode, a part of what it gave in the iteration before: a decoder, word by
+        word, `word, state = decoder(word, state)`."""
+        statement = self._infer.walk.parents.get(call)
+        if not isinstance(statement, cst.Assign) or not self._counts(call) or not self._compiled.is_eager(call):
+            return False
+        kept = {
+            name.value
+            for target in statement.targets
+            if isinstance(target.target, cst.Tuple)
+            for name in target_names(target.target)
+        }
+        return any(mentions(arg.value, kept) for arg in call.args)
 
     @cached_property
     def _trained(self) -> Collection[str]:
