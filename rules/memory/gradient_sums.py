@@ -132,7 +132,8 @@ class GradientSums:
         function = self._infer.value(adding).function
         names = function.positional if function is not None else []
         return len(names) == 2 and any(
-            (gradient := self._added_to(added, cst.Name(names[0]))) is not None and is_name(gradient, names[1])
+            (gradient := self._added_to(added, cst.Name(names[0]))) is not None
+            and is_name(gradient, names[1])
             for added in _given_by(function)
         )
 
@@ -301,7 +302,9 @@ def _given_by(function: Function | None) -> list[cst.BaseExpression]:
     """What `function` returns."""
     if function is not None and isinstance(function.node, cst.Lambda):
         return [function.node.body]
-    return [found.value for found in function.returns if found.value is not None] if function is not None else []
+    return (
+        [found.value for found in function.returns if found.value is not None] if function is not None else []
+    )
 
 
 def _subscripts(node: cst.BaseExpression) -> Iterator[cst.Subscript]:

@@ -100,7 +100,9 @@ class Materializations:
     def _is_read_for_one(self, call: cst.Call) -> bool:
         """Whether only one element, of a known place, is read of the list that `call` makes: `list(ds)[0]`."""
         match self._walk.parents.get(call):
-            case cst.Subscript(value=value, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Integer()))]):
+            case cst.Subscript(
+                value=value, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Integer()))]
+            ):
                 return value is call
         return False
 
@@ -298,7 +300,9 @@ def _asked_for_arrays(node: cst.BaseExpression) -> tuple[cst.BaseExpression, Val
     """What `node` asks for its elements as arrays, as nothing but a dataset can be; None where it is told to be a part."""
     match node:
         case cst.Call(func=cst.Attribute(value=dataset, attr=cst.Name("as_numpy_iterator")), args=[]):
-            is_part = any(isinstance(each, cst.Call) and callee_name(each) == "take" for each in _receivers(dataset))
+            is_part = any(
+                isinstance(each, cst.Call) and callee_name(each) == "take" for each in _receivers(dataset)
+            )
             return (dataset, UNKNOWN) if not is_part else None
     return None
 

@@ -254,7 +254,9 @@ class Compiled:
         if self._handed.used.get(function) or self._asks_mode(function):
             return False
         return any(
-            callee_name(call) == "numpy" and isinstance(call.func, cst.Attribute) and _is_result(call.func.value)
+            callee_name(call) == "numpy"
+            and isinstance(call.func, cst.Attribute)
+            and _is_result(call.func.value)
             for call in function.calls
         )
 

@@ -850,7 +850,11 @@ class Actions:
         """Whether a loop that counts gives `call`, in eager mode, a part of what it gave in the iteration before: a decoder, word by
         word, `word, state = decoder(word, state)`."""
         statement = self._infer.walk.parents.get(call)
-        if not isinstance(statement, cst.Assign) or not self._counts(call) or not self._compiled.is_eager(call):
+        if (
+            not isinstance(statement, cst.Assign)
+            or not self._counts(call)
+            or not self._compiled.is_eager(call)
+        ):
             return False
         kept = {
             name.value

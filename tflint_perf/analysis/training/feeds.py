@@ -49,7 +49,9 @@ class Feeds:
     def a_gradient_step(self, node: cst.CSTNode, *, elsewhere: bool = False) -> bool:
         """Whether the value of `node` reaches a gradient step: a tape, or a function that has one; `elsewhere` also one of
         another file, which a loop there makes with what a function returns."""
-        return self._reaches(node, self._makes_gradient_step, 0, elsewhere=_is_learned_from if elsewhere else None)
+        return self._reaches(
+            node, self._makes_gradient_step, 0, elsewhere=_is_learned_from if elsewhere else None
+        )
 
     def several_steps(self, node: cst.CSTNode) -> bool:
         """Whether two steps behind one another take the value of `node`: of an array, each would make a tensor anew."""
