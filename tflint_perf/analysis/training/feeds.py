@@ -70,12 +70,12 @@ class Feeds:
                 yield parent
                 return
             if isinstance(parent, cst.Tuple):
-                part = parent.elements.index(current)  # type: ignore[arg-type]
+                part = next(at for at, element in enumerate(parent.elements) if element is current)
             current, parent = parent, self._walk.parents.get(parent)
         match current:
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple(elements=names))]) if part is not None:
                 taken = names[part].value if part < len(names) else None
-                uses = self._reads(taken) if isinstance(taken, cst.Name) else iter(())
+                uses: Iterator[cst.CSTNode] = self._reads(taken) if isinstance(taken, cst.Name) else iter(())
             case _:
                 uses = self._uses(current)
         part = part if isinstance(current, cst.Return) else None
