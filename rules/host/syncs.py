@@ -35,9 +35,6 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
 
-# So many steps may pass between two copies; a loop of no more is soon over.
-EVERY = 100
-
 
 @dataclass(frozen=True, slots=True)
 class Sync:
@@ -214,7 +211,7 @@ class Syncs:
         if self._is_seldom(node, loop) or self._guards.guard_of(node) is not None:
             return False
         if loop is not None:
-            return not self._loops.is_gone_through_once(loop, few=EVERY)
+            return not self._loops.is_gone_through_once(loop)
         function = self._calls.function_at(node)
         around = loops_around(self._loops.innermost_loop(node))
         if function is None or any(self._loops.kind(other) != "none" for other in around):

@@ -17,14 +17,15 @@ from tflint_perf.edit.behind import behind_counter
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .progress_bars import counts_its_calls, remedy_on_bar
-from .syncs import EVERY, Copying, Sync, Syncs
+from .syncs import Copying, Sync, Syncs
 
+_EVERY = 100
 # A tensor with a longer name than this is called "a tensor".
 _LONG = 40
 _REMEDIES = {
     "counted": "count the steps in a Python number",
     "summed": "add it up on the device, in a `tf.keras.metrics.Mean` that the compiled step updates",
-    "shown": f"show it every {EVERY} steps, under `if {{counter}} % {EVERY} == 0:`",
+    "shown": f"show it every {_EVERY} steps, under `if {{counter}} % {_EVERY} == 0:`",
     "glanced": "copy it only where it is used",
     "later": "read it once, after the loop",
     "drawn": "copy only what is looked at, or one batch while the next one is computed",
@@ -204,7 +205,7 @@ def _message(model: Model, sync: Sync, statement: cst.CSTNode) -> str:
     counter = (model.counters.name(loop) if loop is not None else "") or "step"
     remedy = next(text for fate, text in _REMEDIES.items() if fate in sync.fates).format(counter=counter)
     if not sync.fates.isdisjoint({"shown", "drawn"}):
-        remedy = remedy_on_bar(model, sync.node, statement, EVERY, counter) or remedy
+        remedy = remedy_on_bar(model, sync.node, statement, _EVERY, counter) or remedy
     return f"{named} is copied to the host on each step, which waits for the device; {remedy}"
 
 
@@ -223,11 +224,11 @@ def _show_seldom(edit: Editor, statement: cst.CSTNode, sync: Sync) -> Repair | R
     remainder = _remainder_before(model, statement, loop)
     if remainder is not None:
         return Refusal("the condition may be meant the other way round, with `== 0`", remainder)
-    moved = behind_counter(edit, _with_neighbours(edit, statement), loop, EVERY)
+    moved = behind_counter(edit, _with_neighbours(edit, statement), loop, _EVERY)
     if isinstance(moved, Refusal):
         return moved
     return Repair(
-        f"Show it every {EVERY} steps", moved, safe=False, may_change="what is shown: one step in a hundred"
+        f"Show it every {_EVERY} steps", moved, safe=False, may_change="what is shown: one step in a hundred"
     )
 
 

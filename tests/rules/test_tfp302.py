@@ -261,8 +261,8 @@ SILENT = {
                 metric(loss)
             print(epoch, loss.numpy(), metric.result().numpy())
         """,
-    "a loop of no more steps than may pass between two copies": """
-        for i in range(100):
+    "a loop of a few steps": """
+        for i in range(10):
             print(i, train_step(x, y).numpy())
         """,
     "a print where an episode ends": """
@@ -589,7 +589,6 @@ SILENT = {
         """,
 }
 
-
 FLAGGED = {
     "a list of values unpacked into a format": (
         "print('%d: %.3f %.3f' % (1, *loss.numpy()))",
@@ -754,10 +753,6 @@ def test_it_flags_once_a_statement(statements: str, remedy: str) -> None:
     )
     (finding,) = findings("TFP302", source)
     assert remedy in finding.message
-
-
-def test_a_loop_of_one_step_more_is_long() -> None:
-    assert flagged("TFP302", _HEAD + "for i in range(101):\n    print(i, train_step(x, y).numpy())\n") != []
 
 
 def test_the_message_names_the_counter_that_is_there() -> None:

@@ -142,7 +142,7 @@ class Loops:
         once = self.is_gone_through_once(loop)
         return looks_at_a_few(self._infer, self._calls, loop, calls, once=once)
 
-    def is_gone_through_once(self, loop: Loop, *, few: int = FEW) -> bool:
+    def is_gone_through_once(self, loop: Loop) -> bool:
         """Whether a program goes through `loop` once, for so few iterations that all of them cost next to nothing."""
         if loop.parent is not None or isinstance(loop.node, cst.While):
             return False
@@ -151,7 +151,7 @@ class Loops:
             return False
         integers, stop = self._infer.integers, counts_to(self._infer, loop.iterable)
         most = integers.most(stop) if stop is not None else integers.cut(loop.iterable)
-        return most is not None and most <= few
+        return most is not None and most <= FEW
 
     def running(
         self, node: cst.CSTNode, counts: Callable[[cst.Call], bool] = lambda site: True
