@@ -18,8 +18,8 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .containers import Addition, Containers, Kept, additions
 from .converting import copy_at_once
 
-# So many numbers, each with a tensor of its own, take half a megabyte.
-_LITTLE = 1000
+# So many numbers, each with a tensor of its own, take some 16 MiB.
+_LITTLE = 2**15
 
 
 class TensorAccumulation(Rule):
@@ -143,8 +143,8 @@ def _accumulates(model: Model, addition: Addition) -> bool:
 
 
 def _adds_little(model: Model, addition: Addition) -> bool:
-    """Whether the code shows that next to no memory is kept: numbers, of loops of known length, in a function or script
-    that makes the list itself."""
+    """Whether the code shows that no more than some megabytes of numbers come together: of loops of known length, in a
+    function or script that makes the list itself."""
     made = model.own(Containers).bindings(addition.container)
     home = model.function_at(addition.node)
     if not made or any(
@@ -153,9 +153,9 @@ def _adds_little(model: Model, addition: Addition) -> bool:
         return False
     count, loop = 1, model.loops.innermost_loop(addition.node)
     while loop is not None:
-        count *= model.infer.integers.length(loop.iterable) or 2 * _LITTLE
+        count *= model.infer.integers.length(loop.iterable) or _LITTLE
         loop = loop.parent
-    return count <= _LITTLE and all(map(model.scalars.is_scalar, _tensors(model, addition)))
+    return count < _LITTLE and all(map(model.scalars.is_scalar, _tensors(model, addition)))
 
 
 def _is_guarded(model: Model, addition: Addition) -> bool:

@@ -775,8 +775,8 @@ class Runner:
     assert "if len(losses) % 100 == 0:" in fixed("TFP401", _HEAD + loop)
 
 
-@pytest.mark.parametrize(("epochs", "rows"), [("5", []), ("6", [14]), ("EPOCHS", [14])])
-def test_a_thousand_numbers_are_little(epochs: str, rows: list[int]) -> None:
+@pytest.mark.parametrize(("epochs", "rows"), [("100", []), ("EPOCHS", [14])])
+def test_some_megabytes_of_numbers_are_little(epochs: str, rows: list[int]) -> None:
     source = f"""\
 from settings import EPOCHS
 def train(x, y):
