@@ -18,9 +18,6 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .containers import Addition, Containers, Kept, additions
 from .converting import copy_at_once
 
-# So many numbers, each with a tensor of its own, take some 16 MiB.
-_LITTLE = 2**15
-
 
 class TensorAccumulation(Rule):
     """A list or dict that keeps a tensor from each step.
@@ -135,27 +132,11 @@ def _accumulates(model: Model, addition: Addition) -> bool:
         return False
     match model.own(Containers).life(addition):
         case "run":
-            return not _is_wanted(model, addition) and not _adds_little(model, addition)
+            return not _is_wanted(model, addition)
         case "round" if model.own(Kept).use_as_tensor(addition) is None:
             large = any(model.scalars.is_scalar(kept) is False for kept in _tensors(model, addition))
             return large and not model.own(Containers).holds_few(addition)
     return False
-
-
-def _adds_little(model: Model, addition: Addition) -> bool:
-    """Whether the code shows that no more than some megabytes of numbers come together: of loops of known length, in a
-    function or script that makes the list itself."""
-    made = model.own(Containers).bindings(addition.container)
-    home = model.function_at(addition.node)
-    if not made or any(
-        binding.kind != "assign" or model.function_at(binding.node) is not home for binding in made
-    ):
-        return False
-    count, loop = 1, model.loops.innermost_loop(addition.node)
-    while loop is not None:
-        count *= model.infer.integers.length(loop.iterable) or _LITTLE
-        loop = loop.parent
-    return count < _LITTLE and all(map(model.scalars.is_scalar, _tensors(model, addition)))
 
 
 def _is_guarded(model: Model, addition: Addition) -> bool:
