@@ -34,6 +34,14 @@ AGAINST = {
         "for g, v in zip(tape.gradient(loss, w), [w]):\n    v.assign(g)",
         "`zip` iterates over a tensor",
     ),
+    "a part of a list": (
+        "rows = [x, x]\nfor i in tf.range(2):\n    loss += tf.reduce_sum(rows[i])",
+        "a tensor is the index of a Python list",
+    ),
+    "the first parts": (
+        "rows = [x, x]\nfor i in tf.range(2):\n    loss += tf.add_n(rows[:i])",
+        "a tensor is the index of a Python list",
+    ),
     "a sum over a tensor": ("loss = sum(tf.square(x))", "`sum` iterates over a tensor"),
     "a counter over a tensor": (
         "for i, row in enumerate(tf.square(x)):\n    loss += row",
@@ -79,6 +87,8 @@ FOR_IT = {
     "a sum of parts": "loss = sum([tf.reduce_sum(x), tf.reduce_mean(x)])",
     "parts of a split": "a, b = tf.split(x, 2)",
     "a condition on a size": "if x.shape[0] > 3:\n    raise ValueError()",
+    "rows of a tensor": "for i in tf.range(2):\n    loss += tf.reduce_sum(x[i])",
+    "parts of a list by a number": "rows = [x, x]\nfor i in range(2):\n    loss += tf.reduce_sum(rows[i])",
     "the greater tensor": "loss = tf.maximum(loss, 1.0)",
 }
 

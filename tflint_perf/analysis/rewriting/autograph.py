@@ -44,6 +44,8 @@ class AutoGraph:
                 return self._of_call(node) or self._iteration.reason(node)
             case cst.Comparison(comparisons=[cst.ComparisonTarget(cst.In() | cst.NotIn(), among)]):
                 return "a tensor is searched for on the host" if self._holds_tensors(among) else ""
+            case cst.Subscript() if self._picks_by_tensor(node):
+                return "a tensor is the index of a Python list"
         return self._iteration.reason(node)
 
     def of_return(self, statement: cst.Return) -> Obstacle | None:
@@ -72,6 +74,17 @@ class AutoGraph:
             case cst.BooleanOperation():
                 return self._is_tensor(node.left) or self._is_tensor(node.right)
         return self._infer.value(node).kind == "tensor"
+
+    def _picks_by_tensor(self, node: cst.Subscript) -> bool:
+        """Whether a tensor says which parts of a list are meant: one of eager mode is a number for that."""
+        if self._infer.value(node.value).kind not in ("list", "tuple"):
+            return False
+        match node.slice[0].slice:
+            case cst.Slice(lower=lower, upper=upper):
+                return any(part is not None and self._is_tensor(part) for part in (lower, upper))
+            case cst.Index(value=part):
+                return self._is_tensor(part)
+        return False
 
     def _holds_tensors(self, node: cst.BaseExpression) -> bool:
         value = self._infer.value(node)
