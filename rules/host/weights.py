@@ -42,7 +42,8 @@ def assign_compiled(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
     if isinstance(found, Refusal):
         return found
     loop = edit.model.loops.innermost_loop(copy.call)
-    for node in descendants(copy.given):
+    computed = lists.value if lists is not None and lists.value is not None else copy.given
+    for node in descendants(computed):
         if isinstance(node, cst.Name | cst.Attribute) and edit.text(node) in found.parameters.values():
             changed = change(edit.model, node, loop) if loop is not None else None
             if changed is not None:

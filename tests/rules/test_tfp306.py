@@ -658,6 +658,12 @@ REFUSALS = {
         "target.set_weights([tau * w + t for w, t in zip(model.get_weights(), target.get_weights())])",
         "`tau` changes in the loop",
     ),
+    "a rate that changes, beside lists of several statements": (
+        "tau = 1 - np.cos(step)\n    targets = target.get_weights()\n    weights = model.get_weights()\n"
+        "    for i in range(len(weights)):\n        targets[i] = tau * weights[i] + (1 - tau) * targets[i]\n"
+        "    target.set_weights(targets)",
+        "`tau` changes in the loop",
+    ),
     "NumPy": (
         "target.set_weights([np.maximum(w, t) for w, t in zip(model.get_weights(), target.get_weights())])",
         "more than arithmetic is done with the weights",
