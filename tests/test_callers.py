@@ -197,6 +197,34 @@ def test_a_chain_of_callers_in_several_files_is_followed(project: Path) -> None:
     assert lint(paths)["steps.py"] == ["TFP101", "TFP406"]
 
 
+def test_a_base_class_that_keeps_what_a_class_is_given_calls_it(project: Path) -> None:
+    actor = """
+        import tensorflow as tf
+        class Actor:
+            def __init__(self):
+                self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            def answer(self, state):
+                return self.model.predict(state[None])
+    """
+    player = """
+        class Player:
+            def __init__(self, actor):
+                self.actor = actor
+            def run(self, env):
+                state, done = env.reset(), False
+                while not done:
+                    state, reward, done, _ = env.step(self.actor.answer(state))
+    """
+    paths = write(
+        project,
+        actors=actor,
+        player=player,
+        players="from player import Player\nclass Quiet(Player):\n    def say(self):\n        pass\n",
+        main="import tensorflow as tf\nfrom actors import Actor\nfrom players import Quiet\nQuiet(Actor()).run(env)\n",
+    )
+    assert lint(paths, frozenset({"TFP105"})) == {"actors.py": ["TFP105"]}
+
+
 def test_every_module_on_a_line_of_imports_is_seen(project: Path) -> None:
     tools = "import gc\nimport tensorflow as tf\ndef tidy():\n    gc.collect()"
     train = "import steps, tools\nfor x in range(9000):\n    steps.train_step(x, x)\n    steps.clean_up()"

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tflint_perf.analysis.links.summary import Thing, Use
+from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.values.caller import Caller, Callers, Given
 from tflint_perf.analysis.values.outside import RUN_OVER
 from tflint_perf.finding import Via
@@ -163,7 +164,7 @@ class _Search:
             for file in using
             if file in self._given_some
             for other in giving
-            if _stem(file) in self._mentions.imported(other)
+            if _stem(file) in self._known_in(other)
         )
 
     def _read_all(self, files: Iterable[Path]) -> None:
@@ -176,7 +177,7 @@ class _Search:
     def _using(self, word: bytes, words: Set[bytes]) -> tuple[list[Path], list[Path]]:
         """The files that may give an object with a method, and those that use its word on what is not their own."""
         giving = self._importing(words)
-        known = frozenset().union(*map(self._mentions.imported, giving))
+        known = frozenset().union(*map(self._known_in, giving))
         keepers = frozenset().union(*(words_for_callers(file, "", self._packages) for file in giving))
         of_another = re.compile(rb"(?<!\bself)(?<!\bsuper\(\))\." + word + rb"\(")
         may_use = {
@@ -189,6 +190,14 @@ class _Search:
             if word in self._mentions.used(file) and of_another.search(self._mentions.text(file))
         ]
         return giving, using
+
+    @remembered
+    def _known_in(self, file: Path) -> frozenset[bytes]:
+        """The words by which `file`, or one that it imports, imports others: a class that is given an object may keep it by
+        the code of its base."""
+        own = self._mentions.imported(file)
+        bases = (other for word in own for other in self._by_stem.get(word, ()))
+        return frozenset(own).union(*map(self._mentions.imported, bases))
 
     def _importing(self, words: Set[bytes]) -> list[Path]:
         """The files of the project that may import something by one of some words, in their order."""
