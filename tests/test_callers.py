@@ -225,6 +225,30 @@ def test_a_base_class_that_keeps_what_a_class_is_given_calls_it(project: Path) -
     assert lint(paths, frozenset({"TFP105"})) == {"actors.py": ["TFP105"]}
 
 
+@pytest.mark.parametrize(
+    ("switch", "found"),
+    [
+        ("tf.config.run_functions_eagerly(True)", {}),
+        ("tf.config.experimental_run_functions_eagerly(True)", {}),
+        ("tf.config.run_functions_eagerly(False)", {"steps.py": ["TFP205"]}),
+        ("def debug():\n    tf.config.run_functions_eagerly(True)", {"steps.py": ["TFP205"]}),
+    ],
+)
+def test_an_imported_module_may_have_all_functions_run_eagerly(
+    project: Path, switch: str, found: dict[str, list[str]]
+) -> None:
+    steps = """
+        import numpy as np
+        import tensorflow as tf
+        import settings
+        @tf.function
+        def step(x):
+            return x * np.random.uniform(0, 1)
+    """
+    paths = write(project, settings=f"import tensorflow as tf\n{switch}\n", steps=steps)
+    assert lint(paths, frozenset({"TFP205"})) == found
+
+
 def test_every_module_on_a_line_of_imports_is_seen(project: Path) -> None:
     tools = "import gc\nimport tensorflow as tf\ndef tidy():\n    gc.collect()"
     train = "import steps, tools\nfor x in range(9000):\n    steps.train_step(x, x)\n    steps.clean_up()"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, methods
+from tflint_perf.analysis.apis.facts import has, last_names, methods
 from tflint_perf.analysis.conventions import names_an_epoch
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.python.reach import leads_to
@@ -133,7 +135,8 @@ class Compiled:
         return any(self._infer.compiles(decorator) or self._is_tracer(decorator) for decorator in decorators)
 
     def _everything_eager(self) -> bool:
-        return any(
+        """Whether the file, or a module that it imports, has all compiled functions run in eager mode."""
+        return any(map(_switches_off, self._infer.texts_of_imports)) or any(
             has(self._names.qualified(call.func), "runs-eagerly")
             and is_name(argument(call, 0, "run_eagerly"), "True")
             and not self._is_behind_flag(call)
@@ -307,6 +310,11 @@ def _is_result(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Call)
 
 
+def _switches_off(text: bytes) -> bool:
+    """Whether importing a module of this text has all compiled functions run in eager mode."""
+    return b"functions_eagerly" in text and _SWITCH.search(text) is not None
+
+
 def _is_defined_anew(function: Function) -> bool:
     """Whether the class of `function` defines another method of that name below, so that nobody can call this one."""
     last = function.owner.methods.get(function.name, function) if function.owner is not None else function
@@ -316,6 +324,10 @@ def _is_defined_anew(function: Function) -> bool:
 # What becomes of functions that are handed to something: TensorFlow traces them, the host runs them, or nobody knows.
 
 
+# At the top level of a module.
+_SWITCH = re.compile(
+    rf"(?m)^[\w.]*(?:{'|'.join(sorted(last_names('runs-eagerly')))})\((?:run_eagerly=)?True".encode()
+)
 STARTERS = frozenset({"Thread", "Process", "submit", "apply_async"})
 # How a window of Tk runs a function, some milliseconds later: `window.after(100, train)`.
 _LATER = "after"

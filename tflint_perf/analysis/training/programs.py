@@ -161,11 +161,9 @@ class Programs:
 
     def _imports_training(self) -> bool:
         """Whether the modules of the project that the file imports mention training a model."""
-        imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
-        names = dict.fromkeys(name for node in imports for name in imported_names(node))
         return any(
             _TRAINS.search(text) or (_MAY_TRAIN.search(text) and _IMPORTS_TENSORFLOW.search(text))
-            for text in self._infer.outside.module_texts(*names)
+            for text in self._infer.texts_of_imports
         )
 
     def trains_in(self, functions: Collection[Function]) -> bool:
@@ -300,9 +298,7 @@ class Programs:
     def names_tensorflow(self) -> bool:
         """Whether the program mentions TensorFlow: itself, or a module of the project that it imports. Keras runs on
         other frameworks as well."""
-        imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
-        names = [name for node in imports for name in imported_names(node)]
-        texts = [self._text.encode(), *self._infer.outside.module_texts(*names)]
+        texts = [self._text.encode(), *self._infer.texts_of_imports]
         return any(b"tensorflow" in text for text in texts)
 
     def _brings_tensorflow(self, imported: str) -> bool:

@@ -20,7 +20,6 @@ from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
     descendants,
-    imported_names,
     keyword_argument,
     last_name,
 )
@@ -282,9 +281,7 @@ class TrainCalls:
     @cached_property
     def _has_no_eager_mode(self) -> bool:
         """Whether a module of the project that the file imports turns eager mode off at once."""
-        imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
-        names = [name for node in imports for name in imported_names(node)]
-        return any(map(_turns_eager_off, self._infer.outside.module_texts(*names)))
+        return any(map(_turns_eager_off, self._infer.texts_of_imports))
 
     def _only_sets_options(self, call: cst.Call) -> bool:
         """Whether `call` makes a session only for its options, as code for version 2 does to set memory growth: nothing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import libcst as cst
@@ -15,7 +15,7 @@ from tflint_perf.analysis.python.answers import Answers
 from tflint_perf.analysis.python.flow import reaching
 from tflint_perf.analysis.python.names import Names, canonical
 from tflint_perf.analysis.python.scopes import At, Binding, Function, Loop, Scope
-from tflint_perf.analysis.python.syntax import is_super, string
+from tflint_perf.analysis.python.syntax import imported_names, is_super, string
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.by_use import ByUse
@@ -244,6 +244,12 @@ class Inference:
         return Value("tensor") if base.kind == "variable" else UNKNOWN
 
     # Functions and classes
+
+    @cached_property
+    def texts_of_imports(self) -> tuple[bytes, ...]:
+        """The texts of the project's modules that the file imports, and of those that these import."""
+        imports = (node for node in self.walk.at if isinstance(node, cst.Import | cst.ImportFrom))
+        return self.outside.module_texts(*(name for node in imports for name in imported_names(node)))
 
     def function_value(self, function: Function) -> Value:
         """A function as a value: of kind "compiled" when a decorator makes a `tf.function` of it."""
