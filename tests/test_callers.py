@@ -225,6 +225,39 @@ def test_a_base_class_that_keeps_what_a_class_is_given_calls_it(project: Path) -
     assert lint(paths, frozenset({"TFP105"})) == {"actors.py": ["TFP105"]}
 
 
+def test_a_compiled_layer_that_is_put_into_a_model_makes_no_step_of_it(project: Path) -> None:
+    blocks = """
+        import tensorflow as tf
+        def check(size):
+            assert size > 0
+        @tf.function
+        def smoothed(x, size):
+            check(size)
+            return tf.nn.avg_pool2d(x, size, 1, "SAME")
+        def smooth(x, size):
+            return smoothed(x, size)
+        class Blur(tf.keras.layers.Layer):
+            def __init__(self, size):
+                super().__init__()
+                self.size = size
+                self.call = tf.function(self.call)
+            def call(self, x):
+                return smooth(x, self.size)
+        def blur(x, size):
+            return Blur(size)(x)
+    """
+    network = """
+        import tensorflow as tf
+        from blocks import blur
+        def network(x, stages):
+            for stage in range(stages):
+                x = blur(x, stage)
+            return x
+    """
+    paths = write(project, blocks=blocks, network=network)
+    assert lint(paths, frozenset({"TFP201", "TFP204", "TFP107"})) == {}
+
+
 @pytest.mark.parametrize(
     ("switch", "found"),
     [

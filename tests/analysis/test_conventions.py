@@ -201,6 +201,7 @@ NOT_FOR_NAMES = {
     "tflint_perf/analysis/apis/facts.py": "the names of rows",
     "tflint_perf/analysis/model.py": "the text of a file",
     "tflint_perf/analysis/pipelines/growth.py": "the name of a dataset of TensorFlow Datasets",
+    "tflint_perf/analysis/execution/compiled.py": "what the texts of other modules call",
     "tflint_perf/analysis/training/train_calls.py": "what the texts of other modules call",
     "tflint_perf/analysis/rewriting/structures.py": "names of Keras's classes",
     "tflint_perf/analysis/training/on_device.py": "the name of a device",

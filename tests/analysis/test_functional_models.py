@@ -33,6 +33,15 @@ SYMBOLIC = {
                 for each in maps:
                     here(each)
         """,
+    "what a method makes of one that is kept": """
+        class Builder:
+            def __init__(self):
+                self.x = keras.Input((4,))
+            def first(self):
+                return tf.abs(self.x)
+            def build(self):
+                here(self.first())
+        """,
     "what a new layer makes, applied once": "def f(p):\n    y = keras.layers.Dense(3)(p)\n    here(y)",
 }
 CONCRETE = {

@@ -34,6 +34,11 @@ KINDS = {
         ["step"],
     ),
     "named epoch, with one step inside": ("for epoch in range(100): train_step(x)", ["step"]),
+    "one that makes a model each time": (
+        "def build(size): return keras.Sequential([keras.layers.Dense(size)])\n"
+        "for size in range(4, 400):\n  net = build(size)\n  print(net(x))",
+        ["none"],
+    ),
     "while with a step": ("while True: train_step(x)", ["step"]),
     "one that returns in its first iteration": (
         "def f():\n  for x in dataset:\n    return model(x)\nf()",

@@ -23,6 +23,7 @@ from tflint_perf.analysis.execution.short_loops import (
 from tflint_perf.analysis.execution.sizes import is_of_environment, remembers_step
 from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.execution.trains import FITS, trains_by
+from tflint_perf.analysis.python.answers import Answers
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.reach import leads_to
@@ -80,13 +81,13 @@ class Loops:
     ) -> None:
         self._infer = infer
         self._calls = calls
+        # To all questions that may lead back to each other: of which kind a loop is hangs on what its calls do.
+        self.answers = Answers()
         self.batches = Batches(infer, calls, self)
         self.actions = Actions(infer, calls, compiled, given_models, functional_models, self)
         self.guard_conditions = GuardConditions(infer, calls)
         self._epochs = Epochs(infer, calls, compiled, self.actions, self)
         self._walk = infer.walk
-        self._kinds: dict[Loop, LoopKind] = {}
-        self._per_step: dict[Function, bool] = {}
         self._repeated: dict[Function, bool] = {}
         self._per_batch: dict[Function, bool] = {}
         self._own_judges: dict[Function, bool] = {}
@@ -96,14 +97,12 @@ class Loops:
 
     def kind(self, loop: Loop) -> LoopKind:
         """ "step", "epoch", or "none" for a loop that trains nothing."""
-        known = self._kinds.get(loop)
-        if known is None:
-            self._kinds[loop] = "none"
-            known = self._judge(loop)
-            if known == "step" and self._shows_person(loop):
-                known = "none"
-            self._kinds[loop] = known
-        return known
+        known: LoopKind | None = self.answers.get(loop)
+        return known if known is not None else self.answers.work_out(loop, "none", partial(self._kind, loop))
+
+    def _kind(self, loop: Loop) -> LoopKind:
+        judged = self._judge(loop)
+        return "none" if judged == "step" and self._shows_person(loop) else judged
 
     def _judge(self, loop: Loop) -> LoopKind:
         if is_part_of_one_iteration(self._infer, loop) or self._asks_person(loop):
@@ -118,8 +117,9 @@ class Loops:
             return "step"
         acting = (call for call in calls if not self._asks_tape_before(call, loop))
         if any(map(self.actions.acts, acting)) and not self._looks_at_a_few(loop, calls):
-            # A loop over programs, folds or trials trains a whole model each time.
-            return "none" if any(map(self.actions.trains_whole, loop.calls)) else "step"
+            # A loop over programs, folds or trials trains a whole model each time, or has a new one each time.
+            whole = self.actions.makes_model(loop) or any(map(self.actions.trains_whole, loop.calls))
+            return "none" if whole else "step"
         if loop.yields and loop.function is not None and self._is_driven(loop.function):
             return "step"
         return "none"
@@ -296,16 +296,15 @@ class Loops:
 
     def is_function_per_step(self, function: Function) -> bool:
         """Whether a step loop calls `function`, directly or through other functions."""
-        known = self._per_step.get(function)
-        if known is None:
-            self._per_step[function] = False
-            known = self._per_step[function] = (
-                self.is_batch_callback(function)
-                or any(self.is_per_step(call) for call in self._calls.sites(function) if not function.yields)
-                or any(caller.per_step for caller in self._calls.callers_outside(function))
-                or ((bool(function.yields) or function.name in RUN_OVER) and self._is_driven(function))
-            )
-        return known
+        return self.answers.of(("per step", function), False, partial(self._is_function_per_step, function))
+
+    def _is_function_per_step(self, function: Function) -> bool:
+        return (
+            self.is_batch_callback(function)
+            or any(self.is_per_step(call) for call in self._calls.sites(function) if not function.yields)
+            or any(caller.per_step for caller in self._calls.callers_outside(function))
+            or ((bool(function.yields) or function.name in RUN_OVER) and self._is_driven(function))
+        )
 
     def is_batch_callback(self, function: Function) -> bool:
         """Whether `function` is a method of a callback that Keras calls for each batch."""
@@ -489,8 +488,6 @@ class Epochs:
         self._compiled = compiled
         self._actions = actions
         self._loops = loops
-        self._has_loop: dict[Function, bool] = {}
-        self._learns: dict[Function, bool] = {}
         # By whether acting in an environment counts.
         self._may_learn: dict[bool, dict[Function, bool]] = {True: {}, False: {}}
         self._learn_surely: dict[Function, bool] = {}
@@ -504,14 +501,15 @@ class Epochs:
 
     def has_step_loop(self, function: Function) -> bool:
         """Whether calling `function` runs a step loop."""
-        known = self._has_loop.get(function)
-        if known is None:
-            self._has_loop[function] = False
-            inside: list[Inside] = [loop for loop in function.loops if self._loops.kind(loop) != "none"]
-            inside += [call for call in function.calls if self._runs_step_loop(call)]
-            own = [call for call in function.calls if self._actions.is_outside_loops(call)]
-            known = self._has_loop[function] = not self._are_parts_of_one_step(inside, own, takes=False)
-        return known
+        return self._loops.answers.of(
+            ("has step loop", function), False, partial(self._has_step_loop, function)
+        )
+
+    def _has_step_loop(self, function: Function) -> bool:
+        inside: list[Inside] = [loop for loop in function.loops if self._loops.kind(loop) != "none"]
+        inside += [call for call in function.calls if self._runs_step_loop(call)]
+        own = [call for call in function.calls if self._actions.is_outside_loops(call)]
+        return not self._are_parts_of_one_step(inside, own, takes=False)
 
     def learns(self, loop: Loop) -> bool:
         """Whether an iteration of `loop` makes gradient steps, or may make some in what can't be seen."""
@@ -678,13 +676,12 @@ class Epochs:
         )
 
     def _function_learns(self, function: Function) -> bool:
-        known = self._learns.get(function)
-        if known is None:
-            self._learns[function] = False
-            known = self._learns[function] = any(
-                self._learns_by(call) for call in function.calls if self._actions.is_outside_loops(call)
-            )
-        return known
+        return self._loops.answers.of(
+            ("learns", function), False, partial(self._learns_outside_loops, function)
+        )
+
+    def _learns_outside_loops(self, function: Function) -> bool:
+        return any(self._learns_by(call) for call in function.calls if self._actions.is_outside_loops(call))
 
     def _may_learn_by(self, call: cst.Call, *, acting: bool = True) -> bool:
         """Whether anything that `call` runs makes gradient steps, acts in an environment, or can't be seen."""
@@ -752,12 +749,11 @@ class Actions:
         self._given_models = given_models
         self._functional_models = functional_models
         self._loops = loops
-        self._acts: dict[Function, bool] = {}
         self._whole: dict[Function, bool] = {}
 
     def acts(self, call: cst.Call) -> bool:
         """Whether `call` makes a gradient step, runs inference, or calls a function that does either."""
-        if self._is_one_of_several(call.func) or self._is_made_here(call.func):
+        if self._is_one_of_several(call.func) or self.is_made_here(call.func):
             return False
         if any(map(self._infer.outside.acts, self._run_outside(call))):
             return True
@@ -772,12 +768,14 @@ class Actions:
 
     def function_acts(self, function: Function) -> bool:
         """Whether calling `function` makes a gradient step or runs inference, outside loops of its own."""
-        known = self._acts.get(function)
-        if known is None:
-            self._acts[function] = False
-            outside = [call for call in function.calls if self.is_outside_loops(call)]
-            known = self._acts[function] = any(self.acts(call) for call in outside)
-        return known
+        return self._loops.answers.of(("acts", function), False, partial(self._function_acts, function))
+
+    def _function_acts(self, function: Function) -> bool:
+        return any(self.acts(call) for call in function.calls if self.is_outside_loops(call))
+
+    def makes_model(self, loop: Loop) -> bool:
+        """Whether each iteration of `loop` makes a model of its own."""
+        return self._functional_models.makes_model(loop.calls)
 
     def trains_whole(self, call: cst.Call) -> bool:
         """Whether `call` runs a function that trains a model from beginning to end: by a `fit` of several epochs."""
@@ -896,7 +894,7 @@ class Actions:
             for binding in (self._infer.bindings_reaching(name) or (None, ()))[1]
         )
 
-    def _is_made_here(self, callee: cst.BaseExpression) -> bool:
+    def is_made_here(self, callee: cst.BaseExpression) -> bool:
         """Whether `callee` is a layer that is put into a model: `x = Block(filters)(x)`."""
         if not isinstance(callee, cst.Call):
             return False

@@ -344,9 +344,10 @@ def _takes(model: Model, function: Function) -> tuple[Take, ...]:
 
 
 def _calls(model: Model, function: Function) -> Iterator[str]:
-    """The paths of what a function calls outside its own loops."""
+    """The paths of what a function calls outside its own loops, but for layers that it puts into a model: `Block()(x)`."""
+    actions = model.loops.actions
     for call in function.calls:
-        if model.loops.actions.is_outside_loops(call):
+        if actions.is_outside_loops(call) and not actions.is_made_here(call.func):
             yield from _paths_called(model, call)
 
 

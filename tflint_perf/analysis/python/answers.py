@@ -19,7 +19,7 @@ class Answers:
     somebody asks once that one is answered.
     """
 
-    def __init__(self, nothing: object, unknown: object) -> None:
+    def __init__(self, nothing: object = None, unknown: object = None) -> None:
         """An answer that is still `nothing` in the end is `unknown`: whatever it rests on leads back to the question."""
         self._nothing, self._unknown = nothing, unknown
         self._known: dict[Hashable, Any] = {}
