@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, methods
-from tflint_perf.analysis.python.syntax import argument, string
+from tflint_perf.analysis.python.syntax import argument, keyword_argument, string
 from tflint_perf.analysis.values.named_calls import (
     GENERATOR,
     TENSORS,
@@ -22,6 +22,7 @@ from tflint_perf.analysis.values.values import (
     ARRAY,
     NEVER,
     NONE,
+    NOWHERE,
     NUMBER,
     STRING,
     TENSOR,
@@ -31,6 +32,7 @@ from tflint_perf.analysis.values.values import (
     Value,
     element,
     join,
+    stream_from,
 )
 
 if TYPE_CHECKING:
@@ -203,6 +205,10 @@ def _method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value |
             return _strategy_method(infer, call, name)
         case "model" | "layer":
             return _model_method(infer, base, name)
+        case "unknown" if name in methods("Dataset", "stage") and keyword_argument(
+            call, "num_parallel_calls"
+        ):
+            return _stage(infer, call, stream_from(NOWHERE), name)  # only a dataset takes that
         case "unknown" if name == "enter_context" and call.args:
             return infer.value(call.args[0].value)
     return None
