@@ -123,11 +123,25 @@ class PlainNumpy:
 
     def generators(self, node: cst.BaseExpression) -> list[Function]:
         """The functions that may be called for a generator that is given to `from_generator`: of an object of unknown
-        class, all of that name."""
+        class, all of that name; of `lambda: (x for x in items)`, what a loop over the object `items` runs."""
         function = self.called(node)
+        match function.node if function is not None else None:
+            case cst.Lambda(
+                body=cst.GeneratorExp(elt=cst.Name(), for_in=cst.CompFor(iter=given, inner_for_in=None))
+            ):
+                return self._run_over(given)
         if function is None and isinstance(node, cst.Attribute) and not self._infer.value(node).known:
             return self._calls.methods_named(node.attr.value)
         return [function] if function is not None else []
+
+    def _run_over(self, node: cst.BaseExpression) -> list[Function]:
+        """The method that gives the items of an object of a class of this file."""
+        value = self._infer.value(node)
+        if value.klass is None or value.kind != "instance":
+            return []
+        lineage = self._infer.classes.lineage(value.klass)
+        methods = (k.methods.get(name) for name in ("__iter__", "__getitem__") for k in lineage)
+        return [method for method in methods if method is not None][:1]
 
     def called(self, node: cst.BaseExpression) -> Function | None:
         """The function of the file that a call of `node` runs; of an object, `__call__`."""

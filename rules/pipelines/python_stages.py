@@ -99,7 +99,7 @@ class PythonStages:
             generators = self._plain_numpy.generators(node)
             return (
                 bool(generators)
-                and all(function.yields for function in generators)
+                and all(function.yields or function.name == "__getitem__" for function in generators)
                 and not any(map(self._other_reads.may_be_in_generator, generators))
             )
         name = self._infer.names.qualified(node)

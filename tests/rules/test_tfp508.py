@@ -148,8 +148,27 @@ SILENT = {
         "class A:\n    def read(self):\n        return np.load('a.npy')\na = A()\n"
         "def f():\n    while True:\n        yield a.read()"
     ),
+    "an object that a generator goes over, which reads files": """
+        class Volumes:
+            def __getitem__(self, at):
+                return np.load(names[at])
+        volumes = Volumes()
+        d = tf.data.Dataset.from_generator(lambda: (x for x in volumes), tf.float32)
+        d = d.shuffle(9).batch(32)
+        """,
 }
 FLAGGED = {
+    "an object that a generator goes over": """
+        class Windows:
+            def __init__(self, waves):
+                self.waves = waves
+            def __getitem__(self, at):
+                start = np.random.randint(9)
+                return standardize(self.waves[at][start:start + 100])
+        windows = Windows(waves)
+        d = tf.data.Dataset.from_generator(lambda: (x for x in windows), tf.float32)  # <-
+        d = d.shuffle(9).batch(32)
+        """,
     "a variable's value": mapped("""
         def f(x):
             state = tf.Variable(0.0)
