@@ -11,6 +11,7 @@ from tflint_perf.config.settings import Settings
 from tflint_perf.project.linting import lint_files
 
 _PREPARING = """
+    import numpy
     import tensorflow as tf
     def flip(x, size=32):
         return tf.image.random_crop(tf.image.random_flip_left_right(x), [size, size, 3])
@@ -27,6 +28,12 @@ _PREPARING = """
         parts = tf.io.parse_single_example(record, {"image": tf.io.FixedLenFeature([], tf.string)})
         image = tf.io.decode_raw(parts["image"], tf.uint8)
         return tf.cast(tf.reshape(image, [64, 64, 3]), tf.float32) / 255.0
+    def rows_of(name):
+        return numpy.load(name)
+    def pixels_of(name):
+        return tf.io.decode_png(tf.io.read_file(name))
+    def length_of(name):
+        return len(name)
     def raw(record):
         return tf.io.decode_raw(record, tf.uint8)
     def halved(record):
@@ -136,6 +143,22 @@ def test_what_a_function_of_another_file_makes_of_elements_is_known(
     project: Path, line: str, expected: set[str]
 ) -> None:
     assert codes(project, line) == expected
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [
+        ("preparing.rows_of", {"TFP509"}),
+        ("preparing.rows_of if cached else preparing.pixels_of", {"TFP509"}),
+        ("preparing.rows_of if cached else preparing.length_of", set()),
+        ("preparing.unseen", set()),
+    ],
+)
+def test_python_code_of_another_file_that_reads_an_element_is_known(
+    project: Path, read: str, expected: set[str]
+) -> None:
+    mapped = "files.map(lambda p: tf.numpy_function(read, [p], tf.float32), num_parallel_calls=4)"
+    assert codes(project, f"read = {read}; {mapped}.shuffle(1000)") == expected
 
 
 def test_of_two_modules_that_have_a_function_the_later_import_counts(project: Path) -> None:

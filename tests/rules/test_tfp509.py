@@ -222,7 +222,6 @@ SILENT = {
         """,
     "a look at a few elements": "slices.batch(batch_size).shuffle(32).take(1)",
     "numbers of tables": "tfds.load('iris', split='train').map(lambda r: tf.cast(r, tf.float32)).shuffle(99)",
-    "python": "files.map(lambda p: tf.py_function(load, [p], tf.float32)).shuffle(1000).batch(32)",
     "text cut into sequences": """
         sequences = ids.batch(101, drop_remainder=True)
         dataset = tf.data.Dataset.from_tensor_slices(ids).batch(101).map(split).shuffle(10000).batch(BATCH_SIZE)
@@ -316,6 +315,9 @@ FLAGGED = {
         def read(path):
             return np.load(path.numpy())
         ds = files.map(lambda path: tf.py_function(read, [path], tf.float32)).shuffle(1000)  # <-
+        """,
+    "images that Python reads by ops of TensorFlow": """
+        files.map(lambda p: tf.py_function(load, [p], tf.float32)).shuffle(1000).batch(32)  # <-
         """,
     "images that Python reads": """
         def read(path):

@@ -67,7 +67,7 @@ class Thing:
     ahead its elements are made, what they are, and how they were made `large`. `takes` are the parameters of a
     function or class whose elements it takes into steps as they come, each with its place in a call, and `gives_back` is
     that which a function returns as it was given. `nature`,
-    `elementwise`, `grows` and `product` are as `Mapped` has them.
+    `elementwise`, `grows`, `product` and `loads` are as `Mapped` has them.
     """
 
     kind: str
@@ -98,6 +98,7 @@ class Thing:
     elementwise: int = 0
     grows: str = ""
     product: str = ""
+    loads: bool = False
     gives_back: tuple[Take, ...] = ()
 
 
@@ -288,6 +289,7 @@ def _function(model: Model, function: Function) -> Thing:
             nature=model.statefulness.of_function(function),
             elementwise=model.stages.elementwise_arity(function),
             grows=model.growth.of_function(function),
+            loads=model.growth.loads(function),
         )
     returned = model.infer.returned(function)
     if thing.compiled:

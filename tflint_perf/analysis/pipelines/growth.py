@@ -238,13 +238,24 @@ class Growth:
         return library(name) == "tensorflow"
 
     def _reads_in_python(self, call: cst.Call) -> bool:
-        """Whether a call is `tf.numpy_function(f, …)`, where `f` is a function of this file that reads files."""
+        """Whether a call is `tf.numpy_function(f, …)`, where `f`, whichever function it may be, reads files."""
         if not has(self._name(call), "runs-python") or not call.args:
             return False
-        function = self._infer.value(call.args[0].value).function
-        reached = list(self._reached(function, set())) if function is not None else []
-        return any(
-            has(self._name(inner), "reads-images", "reads-arrays") for inner in self._calls_of(reached)
+        either = self._infer.value(call.args[0].value).alternatives
+        return all(
+            self.loads(each.function) if each.function is not None else self._loads_elsewhere(each.outside)
+            for each in either
+        )
+
+    def _loads_elsewhere(self, path: str) -> bool:
+        return bool(path) and self._infer.outside.mapped(path).loads
+
+    def loads(self, function: Function) -> bool:
+        """Whether a function of this file reads images or arrays from files, as Python code."""
+        calls = self._calls_of(islice(self._reached(function, set()), _MOST))
+        names = {self._name(call) for call in calls}
+        return any(has(name, "reads-images", "reads-arrays") for name in names) or bool(
+            names & named("reads-file") and names & named("decodes-images", "decodes-audio")
         )
 
     def _least(self, calls: list[cst.Call]) -> float:

@@ -36,13 +36,15 @@ class Mapped:
     `nature` is that of `stateful`; "" where nothing is known of the function. `product` is that of the function that
     calling it gives. `elementwise` is how many parameters it has
     if it gives on a batch what it gives on each element, else 0. `grows` says how it makes elements larger, as `growth`
-    does; "floats" and "scaled floats" of what it makes of bytes alone.
+    does; "floats" and "scaled floats" of what it makes of bytes alone. It `loads` where Python code in it reads images or arrays
+    from files.
     """
 
     nature: str = ""
     elementwise: int = 0
     grows: str = ""
     product: str = ""
+    loads: bool = False
 
 
 class Outside(Protocol):
