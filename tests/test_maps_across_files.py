@@ -34,6 +34,17 @@ _PREPARING = """
         return tf.io.decode_png(tf.io.read_file(name))
     def length_of(name):
         return len(name)
+    class Waves:
+        def __init__(self, scale=1.0):
+            self.scale = scale
+        def draw(self):
+            while True:
+                yield [self.scale * numpy.random.uniform()]
+        def read(self):
+            for name in self.names:
+                yield numpy.load(name)
+    def waves():
+        yield numpy.random.uniform()
     def raw(record):
         return tf.io.decode_raw(record, tf.uint8)
     def halved(record):
@@ -77,7 +88,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def codes(project: Path, line: str) -> set[str]:
     """What is reported in a line below the program."""
     paths = write(project, preparing=_PREPARING, train=f"{_PROGRAM}    {line}\n")
-    rules = frozenset({"TFP503", "TFP505", "TFP509"})
+    rules = frozenset({"TFP503", "TFP505", "TFP508", "TFP509"})
     results = lint_files(paths, Settings(root=Path(), rules=rules), 1)
     return {f.code for result in results if Path(result.path).name == "train.py" for f in result.findings}
 
@@ -159,6 +170,22 @@ def test_python_code_of_another_file_that_reads_an_element_is_known(
 ) -> None:
     mapped = "files.map(lambda p: tf.numpy_function(read, [p], tf.float32), num_parallel_calls=4)"
     assert codes(project, f"read = {read}; {mapped}.shuffle(1000)") == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("preparing.Waves().draw", {"TFP508"}),
+        ("preparing.waves", {"TFP508"}),
+        ("preparing.Waves().read", set()),
+        ("preparing.unseen", set()),
+    ],
+)
+def test_a_generator_of_another_file_that_only_computes_is_known(
+    project: Path, given: str, expected: set[str]
+) -> None:
+    line = f"waves = tf.data.Dataset.from_generator({given}, tf.float32).shuffle(9).batch(32)"
+    assert codes(project, line) == expected
 
 
 def test_of_two_modules_that_have_a_function_the_later_import_counts(project: Path) -> None:

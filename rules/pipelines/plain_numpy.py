@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.limits import CALLS_DEEP
+from tflint_perf.analysis.pipelines.reads_without_op import OTHER_FILES, data_of
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Class, Function
 from tflint_perf.analysis.python.syntax import (
     argument,
     children,
-    descendants_here,
     has_stars,
     keyword_argument,
     last_name,
     string,
-    target_names,
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.analysis.values.keras_flows import is_flow
 from tflint_perf.analysis.values.named_calls import GENERATOR, builtin_or_qualified
 
@@ -37,8 +34,6 @@ _METHODS = frozenset(
     ["numpy", "astype", "reshape", "transpose", "mean", "sum", "max", "min", "std", "var", "copy", "flatten", "ravel",
      "squeeze", "clip", "decode", "set_shape", "convert", "resize", "crop", "split", "strip", "lower", "replace", "join"]
 )  # fmt: skip
-# Files that TensorFlow's decoders of images do not read.
-OTHER_FILES = re.compile(r"\.(tiff?|npy|npz|dcm|nii|gz|mat|h5|hdf5|exr|hdr|pfm|flo|webp)\b", re.I)
 _PLAIN = (
     cst.Assign, cst.AnnAssign, cst.AugAssign, cst.Return, cst.Expr, cst.If, cst.Else, cst.Pass, cst.IndentedBlock,
     cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.AssignTarget, cst.Arg, cst.Element, cst.DictElement, cst.Dict,
@@ -309,30 +304,3 @@ def _called(klass: Class) -> Function | None:
     ]
     name = other[0].value if len(other) == 1 and isinstance(other[0], cst.Name) else "__call__"
     return klass.methods.get(name)
-
-
-def data_of(infer: Inference, body: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """What a function takes its elements from: what its loops run over, and what it takes parts of by an index."""
-    own = set(_bound_in(body))
-    for node in descendants_here(body):
-        if isinstance(node, cst.For | cst.CompFor):
-            for given in sources(infer, node.iter):
-                # A text gives letters of what the code has already.
-                if not isinstance(given, cst.Call | cst.FormattedString) and last_name(given) not in own:
-                    yield given
-        elif isinstance(node, cst.Subscript) and not isinstance(node.value, cst.Call | cst.Subscript):
-            if last_name(node.value) not in {*own, "shape"}:
-                yield node.value
-
-
-def _bound_in(body: cst.CSTNode) -> Iterator[str]:
-    """The names that the statements, loops and comprehensions of a function bind."""
-    for node in descendants_here(body):
-        match node:
-            case cst.Assign():
-                targets = [target.target for target in node.targets]
-            case cst.For() | cst.CompFor():
-                targets = [node.target]
-            case _:
-                continue
-        yield from (name.value for target in targets for name in target_names(target))

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.pipelines.batching import Batching
+from tflint_perf.analysis.pipelines.reads_without_op import OtherReads, is_reader
 from tflint_perf.analysis.pipelines.stages import Stages
 from tflint_perf.analysis.pipelines.successors import Successors, is_name_of_evaluation
 from tflint_perf.analysis.python.scopes import Function
@@ -18,7 +19,6 @@ from tflint_perf.analysis.values.values import Pipeline
 from tflint_perf.records import dataclass
 
 from .plain_numpy import SLICES, PlainNumpy
-from .reads_without_op import OtherReads, is_reader
 
 # What makes of a dataset something to train on.
 _FOR_TRAINING = frozenset({"shuffle", "repeat", "batch", "padded_batch"})
@@ -94,9 +94,12 @@ class PythonStages:
                         yield PythonStage(call, host, None if ops is None else tuple(ops))
 
     def _only_computes(self, node: cst.BaseExpression, *, generates: bool = False) -> bool:
-        """Whether `node` is a Python function of this file that reads nothing that TensorFlow can't read."""
+        """Whether `node` is a Python function that is known to read nothing that TensorFlow can't read: one of this file,
+        or a generator of another."""
         if generates:
             generators = self._plain_numpy.generators(node)
+            if not generators and (path := self._infer.value(node).outside):
+                return self._infer.outside.mapped(path).only_generates
             return (
                 bool(generators)
                 and all(function.yields or function.name == "__getitem__" for function in generators)

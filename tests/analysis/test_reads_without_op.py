@@ -5,9 +5,9 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from tflint_perf.rules.pipelines.reads_without_op import OtherReads, is_reader
 
 from tests.analysis.support import function, model_of
+from tflint_perf.analysis.pipelines.reads_without_op import OtherReads, is_reader
 
 
 def reads(source: str) -> bool:

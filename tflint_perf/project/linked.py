@@ -210,7 +210,9 @@ class Linked:
         thing = found.thing if found is not None and found.what == "thing" else None
         if thing is None:
             return Mapped()
-        return Mapped(thing.nature, thing.elementwise, thing.grows, thing.product, thing.loads)
+        return Mapped(
+            thing.nature, thing.elementwise, thing.grows, thing.product, thing.loads, thing.only_generates
+        )
 
     def hindrance(self, path: str) -> str:
         """What stands against tracing what calling it runs, and where."""

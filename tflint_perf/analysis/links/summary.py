@@ -14,6 +14,7 @@ import libcst as cst
 
 from tflint_perf.analysis.execution.loops import LoopKind
 from tflint_perf.analysis.pipelines.prefetching import readiness
+from tflint_perf.analysis.pipelines.reads_without_op import OtherReads
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
 from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.caller import NEEDED, Batch, Fate, Given, How, Passed, State
@@ -67,7 +68,7 @@ class Thing:
     ahead its elements are made, what they are, and how they were made `large`. `takes` are the parameters of a
     function or class whose elements it takes into steps as they come, each with its place in a call, and `gives_back` is
     that which a function returns as it was given. `nature`,
-    `elementwise`, `grows`, `product` and `loads` are as `Mapped` has them.
+    `elementwise`, `grows`, `product`, `loads` and `only_generates` are as `Mapped` has them.
     """
 
     kind: str
@@ -99,6 +100,7 @@ class Thing:
     grows: str = ""
     product: str = ""
     loads: bool = False
+    only_generates: bool = False
     gives_back: tuple[Take, ...] = ()
 
 
@@ -282,6 +284,7 @@ def _function(model: Model, function: Function) -> Thing:
         takes=_takes(model, function),
         source=model.batch_makers.sources.given_by(function),
         product=model.statefulness.of_product(function) or "",
+        only_generates=model.own(OtherReads).only_generates(function),
     )
     if function.owner is None and function.positional and not function.yields:
         thing = replace(

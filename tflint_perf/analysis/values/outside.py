@@ -31,13 +31,13 @@ class ClassFacts:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """Of a function of another file, what counts where it is given to `Dataset.map`.
+    """Of a function of another file, what counts where it is given to `Dataset.map` or `from_generator`.
 
     `nature` is that of `stateful`; "" where nothing is known of the function. `product` is that of the function that
     calling it gives. `elementwise` is how many parameters it has
     if it gives on a batch what it gives on each element, else 0. `grows` says how it makes elements larger, as `growth`
     does; "floats" and "scaled floats" of what it makes of bytes alone. It `loads` where Python code in it reads images or arrays
-    from files.
+    from files. A generator `only_generates` where it reads nothing that TensorFlow can't read.
     """
 
     nature: str = ""
@@ -45,6 +45,7 @@ class Mapped:
     grows: str = ""
     product: str = ""
     loads: bool = False
+    only_generates: bool = False
 
 
 class Outside(Protocol):

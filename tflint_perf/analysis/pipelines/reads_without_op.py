@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -12,13 +13,21 @@ from tflint_perf.analysis.execution.sizes import has_environment
 from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Function
-from tflint_perf.analysis.python.syntax import argument, descendants, last_name, string
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    descendants,
+    descendants_here,
+    last_name,
+    string,
+    target_names,
+)
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
-from .plain_numpy import OTHER_FILES, data_of
-
+# Files that TensorFlow's decoders of images do not read.
+OTHER_FILES = re.compile(r"\.(tiff?|npy|npz|dcm|nii|gz|mat|h5|hdf5|exr|hdr|pfm|flo|webp)\b", re.I)
 # In a file that says so, arrays may lie in a file of their own.
 _OUT_OF_MEMORY = re.compile(
     r"h5py|hdf5|memmap|mmap_mode|lmdb|zarr|netCDF|VideoCapture|read_(hdf|parquet)|nibabel|pydicom|SimpleITK",
@@ -47,6 +56,10 @@ class OtherReads:
     def may_be_in_generator(self, function: Function) -> bool:
         """The same of a generator, which may also be that of an environment."""
         return has_environment(self._walk.calls) or self.may_be_in(function)
+
+    def only_generates(self, function: Function) -> bool:
+        """Whether a function is a generator that reads nothing of the kind, as other files need to know it."""
+        return bool(function.yields) and not self.may_be_in_generator(function)
 
     def _reads(self, function: Function) -> bool | list[Function]:
         body = function.node.body
@@ -94,3 +107,30 @@ def is_reader(name: str) -> bool:
         bool(names_reading(name))
         and not (has(name, "reads-images") or library(name) in ("tensorflow", "keras"))
     )
+
+
+def data_of(infer: Inference, body: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """What a function takes its elements from: what its loops run over, and what it takes parts of by an index."""
+    own = set(_bound_in(body))
+    for node in descendants_here(body):
+        if isinstance(node, cst.For | cst.CompFor):
+            for given in sources(infer, node.iter):
+                # A text gives letters of what the code has already.
+                if not isinstance(given, cst.Call | cst.FormattedString) and last_name(given) not in own:
+                    yield given
+        elif isinstance(node, cst.Subscript) and not isinstance(node.value, cst.Call | cst.Subscript):
+            if last_name(node.value) not in {*own, "shape"}:
+                yield node.value
+
+
+def _bound_in(body: cst.CSTNode) -> Iterator[str]:
+    """The names that the statements, loops and comprehensions of a function bind."""
+    for node in descendants_here(body):
+        match node:
+            case cst.Assign():
+                targets = [target.target for target in node.targets]
+            case cst.For() | cst.CompFor():
+                targets = [node.target]
+            case _:
+                continue
+        yield from (name.value for target in targets for name in target_names(target))
