@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 
@@ -12,6 +13,8 @@ from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, descendants, last_name
+from tflint_perf.analysis.values.integers import FEW
+from tflint_perf.analysis.values.iterables import source
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
@@ -64,7 +67,7 @@ class EagerTrainStep(Rule):
 
     ## What is left alone
 
-    Compiled code, a step that runs once or a few times and no more, gradients that are never applied, and methods that may be compiled
+    Compiled code, a step that runs once or a few times and no more, counted over all loops around it, gradients that are never applied, and methods that may be compiled
     elsewhere: those that nothing here calls and whose class has a base in another file. Also a `tf.function` in a
     program that runs all of them eagerly: `run_functions_eagerly(True)` is the cause, and TFP104 names it. And a
     function that nothing uses any more, in a program that trains with another step. The fix is refused, and the finding
@@ -137,7 +140,15 @@ def _gets_varying_shapes(model: Model, place: cst.CSTNode) -> bool:
 def _is_of_few_steps(model: Model, place: cst.CSTNode) -> bool:
     """Whether the loop around a step makes a few and no more, which to trace takes longer than to run."""
     loops = model.loops.running(place)
-    return bool(loops) and all(map(model.loops.is_gone_through_once, loops))
+    if not loops or not all(map(model.loops.is_gone_through_once, loops)):
+        return False
+    # Ten tasks in each of ten epochs are a hundred steps.
+    around = [loop for loop in loops_around(model.loops.innermost_loop(place)) if loop.iterable is not None]
+    integers = model.infer.integers
+    times = (
+        model.iterations.at_most(loop) or integers.cut(source(model.infer, loop.iterable)) for loop in around
+    )
+    return math.prod(most or 1 for most in times) <= FEW
 
 
 def _is_applied_elsewhere(model: Model, step: GradientStep) -> bool:
@@ -147,9 +158,10 @@ def _is_applied_elsewhere(model: Model, step: GradientStep) -> bool:
 
 
 def _lies_in_another(model: Model, place: cst.CSTNode) -> bool:
+    """Whether a tape around `place` is reported in its stead: one of a few steps is not."""
     current = model.parent(place)
     while current is not None:
-        if current in model.steps.by_tape:
+        if current in model.steps.by_tape and not _is_of_few_steps(model, current):
             return True
         current = model.parent(current)
     return False

@@ -35,6 +35,15 @@ def inline(indent: int) -> str:
 # A function that computes gradients, and a loop of steps that calls it.
 GIVEN_IN_DICT = "def grad(x):\n  with tf.GradientTape() as tape:\n    loss = f(x, v)\n{}for x in dataset:\n"
 SILENT = {
+    "a few steps of a tape for a few tasks each": (
+        "for round in range(4):\n  with tf.GradientTape() as outer:\n    losses = []\n"
+        "    for task, (x, y) in enumerate(dataset.take(2)):\n"
+        "      with tf.GradientTape() as inner:\n        loss = loss_fn(y, model(x))\n"
+        "      optimizer.apply_gradients(zip(inner.gradient(loss, model.variables), model.variables))\n"
+        "      losses.append(loss)\n"
+        "    total = sum(losses)\n"
+        "  other.apply_gradients(zip(outer.gradient(total, model.variables), model.variables))\n"
+    ),
     "a tape that is handed to what asks it, and applies nothing": (
         "def norms(tape, loss):\n    return tape.gradient(loss, model.trainable_variables)\n"
         "for x, y in dataset:\n    with tf.GradientTape() as tape:\n        loss = loss_fn(model(x))\n"
@@ -125,6 +134,14 @@ SILENT = {
     "everything compiled": "@tf.function\ndef train():\n  for x, y in dataset:\n" + inline(4) + "train()\n",
 }
 FLAGGED = {
+    "a step for each of ten tasks, in a few steps of another tape": (
+        "for round in range(10):\n  with tf.GradientTape() as outer:\n    losses = []\n"
+        "    for task, (x, y) in enumerate(dataset.take(10)):\n"
+        "      with tf.GradientTape() as inner:\n        loss = loss_fn(y, model(x))\n"
+        "      optimizer.apply_gradients(zip(inner.gradient(loss, model.variables), model.variables))\n"
+        "      losses.append(loss)\n"
+        "    total = sum(losses)\n"
+        "  other.apply_gradients(zip(outer.gradient(total, model.variables), model.variables))\n", 9),
     "a tape that is handed to what asks it and applies that": (
         "def update(tape, net, loss):\n    gradients = tape.gradient(loss, net.trainable_variables)\n"
         "    optimizer.apply_gradients(zip(gradients, net.trainable_variables))\n"
