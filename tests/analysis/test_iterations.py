@@ -19,6 +19,10 @@ MANY = {
     "the length of an array": "x = np.ones(3)\nfor i in range(len(x)): pass",
     "a list that was filled": "xs = []\nfor _ in [x for x in range(100)]: xs.append(1)\nfor x in xs: pass",
     "a list with numbers before": "for i, x in enumerate([x for x in range(100)]): pass",
+    "a list of numbers that an object fills": (
+        "class A:\n    def __init__(self):\n        self.xs = []\n        for i in range(9):\n"
+        "            for j in range(9): self.xs.append((i, j))\n    def f(self):\n        for i, j in self.xs: pass"
+    ),
     "lists side by side": "for x, y in zip(range(100), range(50)): pass",
 }
 NOT_MANY = {
@@ -39,6 +43,18 @@ NOT_MANY = {
     "a tensor": "for x in tf.range(100): pass",
     "the shorter of two": "for x, y in zip(range(100), [1, 2]): pass",
     "starred bounds": "for i in range(*bounds): pass",
+    "a list of an object that a loop over itself fills": (
+        "class A:\n    def __init__(self):\n        self.xs = []\n        for x in self.xs: self.xs.append(1)\n"
+        "    def f(self):\n        for x in self.xs: pass"
+    ),
+    "a few numbers that an object keeps": (
+        "class A:\n    def __init__(self):\n        self.xs = []\n        for i in range(9): self.xs.append(i)\n"
+        "    def f(self):\n        for x in self.xs: pass"
+    ),
+    "the parts that an object keeps": (
+        "class A:\n    def __init__(self):\n        self.xs = []\n        for i in range(99):\n"
+        "            self.xs.append(tf.keras.layers.Dense(i))\n    def f(self):\n        for x in self.xs: pass"
+    ),
     "a list that refers to itself": "x = x\nfor i in x: pass",
 }
 

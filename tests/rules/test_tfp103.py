@@ -341,6 +341,20 @@ SILENT = {
 }
 
 FLAGGED = {
+    "over numbers that a layer keeps in a list": """
+        class Patches(tf.keras.layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.places = []
+                for y in range(14):
+                    for x in range(14):
+                        self.places.append((16 * y, 16 * x))
+            def call(self, images):
+                patches = []
+                for y, x in self.places:  # <-
+                    patches.append(tf.reshape(images[:, y : y + 16, x : x + 16, :], (-1, 1, 768)))
+                return tf.concat(patches, axis=1)
+        """,
     "steps in time that are counted from the last": """
         @tf.function
         def advantages(rewards):

@@ -24,6 +24,8 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting, counts_to, wrapper
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.new_containers import new_container
+from tflint_perf.analysis.values.values import Value
 
 # A loop of so few iterations costs next to nothing.
 FEW = 16
@@ -75,6 +77,8 @@ class Iterations:
                 return self._of_call(node, traced, depth)
             case cst.Name():
                 return self._of_name(node, traced, depth)
+            case cst.Attribute():
+                return self._of_attribute(node, traced)
         return 0
 
     def _of_call(self, call: cst.Call, traced: bool, depth: int) -> float:
@@ -150,13 +154,38 @@ class Iterations:
     def _is_filled_often(self, binding: Binding, traced: bool) -> bool:
         """Whether many items are appended to the list of `binding`, by a loop that may run over the list itself."""
         calls = self._infer.contents.appends(binding.at.block.function, binding.name)
-        around = [self._walk.loops.get(loop.node) for c in calls for loop in self._loops_from(c, binding)]
         self._filling.add(binding)
-        often = any(loop is not None and self.are_many(loop, traced=traced) for loop in around)
+        often = any(self._times(call, binding, traced) > FEW for call in calls)
         self._filling.discard(binding)
         return often
 
-    def _loops_from(self, call: cst.Call, binding: Binding) -> list[Loop]:
+    def _times(self, node: cst.CSTNode, binding: Binding, traced: bool) -> float:
+        """How often the loops from a binding on run `node`, at most: fourteen rows of fourteen cells are many."""
+        found = (self._walk.loops.get(loop.node) for loop in self._loops_from(node, binding))
+        iterables = [loop.iterable for loop in found if loop is not None and loop.iterable is not None]
+        return math.prod(self._most(iterable, traced, 0) or 1 for iterable in iterables)
+
+    def _of_attribute(self, node: cst.Attribute, traced: bool) -> float:
+        """The length of a list of numbers that an object keeps, made empty and filled by loops: of what else it may keep,
+        such as layers, each is another part."""
+        made = self._infer.classes.bindings_of(node)
+        if self._counts_parts(node) or not all(b.path == () and _is_made_empty(self._infer, b) for b in made):
+            return 0
+        lengths = []
+        for binding in made:
+            if binding in self._filling:
+                return 0
+            puts = self._infer.contents.puts(binding, self._infer.names.scope_of(binding.node))
+            if any(put.all or put.inner or not _holds_numbers(self._infer.value(put.value)) for put in puts):
+                return 0
+            home = binding.at.block.function
+            filled = [put.base for put in puts if self._infer.place(put.base).block.function is home]
+            self._filling.add(binding)
+            lengths += [self._times(base, binding, traced) for base in filled]
+            self._filling.discard(binding)
+        return max(lengths, default=0)
+
+    def _loops_from(self, call: cst.CSTNode, binding: Binding) -> list[Loop]:
         """The loops around a call that are not around a binding."""
         outer = binding.at.block.loop
         loop = self._infer.place(call).block.loop
@@ -260,6 +289,19 @@ class Iterations:
         if self._is_setting(node) and names_a_critic(name):
             return False
         return bool(names_a_part(name)) and name not in ("len", "range")
+
+
+def _is_made_empty(infer: Inference, binding: Binding) -> bool:
+    """Whether `binding` makes a container that holds nothing yet."""
+    made = new_container(infer, binding.value)
+    return made is not None and made.is_empty
+
+
+def _holds_numbers(value: Value) -> bool:
+    """Whether a value is a number, or some of them: `(left, right)`."""
+    if value.kind in ("tuple", "list") and value.items:
+        return all(map(_holds_numbers, value.items))
+    return value.kind == "number"
 
 
 def is_shape(node: cst.BaseExpression) -> bool:
