@@ -190,3 +190,54 @@ def test_data_of_unknown_size_that_a_model_elsewhere_learns_from_is_a_batch(
     settings = Settings(root=tmp_path, rules=frozenset({"TFP301"}), project_root=tmp_path)
     results = lint_files([tmp_path / "points.py"], settings, 1)
     assert [finding.start.row for result in results for finding in result.findings] == found
+
+
+LISTS = """
+    import tensorflow as tf
+
+    class Lists:
+        def __init__(self, batch_size):
+            self.batch_size = batch_size
+        def __iter__(self):
+            return self
+        def __next__(self):
+            users = []
+            for row in self.rows():
+                users.append(row[0])
+            return tf.convert_to_tensor(users)
+"""
+TAKING = """
+    import tensorflow as tf
+    from lists import Lists
+
+    model, optimizer = tf.keras.Sequential([tf.keras.layers.Dense(1)]), tf.keras.optimizers.Adam()
+
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+
+    lists = Lists(32)
+    for n in range(10000):
+        noise = tf.random.normal((8, 8))
+        LOOP
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "found"),
+    [
+        ("step(next(lists))", [12]),
+        ("for x in lists: step(x)", [12]),
+        ("for x in lists: print(x.shape); step(noise)", []),
+    ],
+)
+def test_a_list_of_unknown_size_that_a_loop_elsewhere_learns_from_is_a_batch(
+    tmp_path: Path, loop: str, found: list[int]
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    for name, text in {"lists": LISTS, "taking": TAKING.replace("LOOP", loop)}.items():
+        (tmp_path / f"{name}.py").write_text(dedent(text).lstrip("\n"))
+    settings = Settings(root=tmp_path, rules=frozenset({"TFP301"}), project_root=tmp_path)
+    results = lint_files([tmp_path / "lists.py"], settings, 1)
+    assert [finding.start.row for result in results for finding in result.findings] == found

@@ -25,6 +25,7 @@ _PER_STEP = Caller(
     given=(Given("*", -1, "stacked", made=True, size="batch", kind="model"),),
     passed=(Passed("*", -1),),
     fed=True,
+    learned_from=True,
     trains=True,
     on_one_graph=True,
     looped=True,

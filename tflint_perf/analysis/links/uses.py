@@ -115,11 +115,15 @@ def _driven(model: Model) -> Iterator[Use]:
             continue
         body = loop.node.body
         if loop.iterable is not None:
-            yield from _drive(model, body, loop.iterable)
+            learned = model.feeds.gradient_steps_of(loop)
+            for use in _drive(model, body, loop.iterable):
+                yield replace(use, learned_from=learned)
         for node in descendants(body):
             match node:
                 case cst.Call(func=cst.Name("next"), args=[cst.Arg(value=taken), *_]):
-                    yield from _drive(model, node, taken)
+                    learned = model.feeds.a_gradient_step(node)
+                    for use in _drive(model, node, taken):
+                        yield replace(use, learned_from=learned)
                 case cst.Subscript(value=base, slice=[cst.SubscriptElement(cst.Index())]):
                     yield from _run_over(model, node, base, RUN_OVER[:1])
 

@@ -11,7 +11,7 @@ from tflint_perf.analysis.execution.steps import GradientSteps
 from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.reach import remembered
-from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import descendants, target_names
 from tflint_perf.analysis.values.caller import Caller
 from tflint_perf.analysis.values.calls import CallGraph
@@ -52,6 +52,11 @@ class Feeds:
         return self._reaches(
             node, self._makes_gradient_step, 0, elsewhere=_is_learned_from if elsewhere else None
         )
+
+    def gradient_steps_of(self, loop: Loop) -> bool:
+        """Whether what `loop` takes reaches a gradient step."""
+        names = target_names(loop.node.target) if isinstance(loop.node, cst.For) else ()
+        return any(self.a_gradient_step(use) for name in names for use in self._reads(name))
 
     def several_steps(self, node: cst.CSTNode) -> bool:
         """Whether two steps behind one another take the value of `node`: of an array, each would make a tensor anew."""
