@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from functools import partial
 
@@ -143,12 +142,12 @@ def _is_of_few_steps(model: Model, place: cst.CSTNode) -> bool:
     if not loops or not all(map(model.loops.is_gone_through_once, loops)):
         return False
     # Ten tasks in each of ten epochs are a hundred steps.
-    around = [loop for loop in loops_around(model.loops.innermost_loop(place)) if loop.iterable is not None]
-    integers = model.infer.integers
-    times = (
-        model.iterations.at_most(loop) or integers.cut(source(model.infer, loop.iterable)) for loop in around
-    )
-    return math.prod(most or 1 for most in times) <= FEW
+    integers, times = model.infer.integers, 1
+    for loop in loops_around(model.loops.innermost_loop(place)):
+        if loop.iterable is not None:
+            most = model.iterations.at_most(loop) or integers.cut(source(model.infer, loop.iterable))
+            times *= most or 1
+    return times <= FEW
 
 
 def _is_applied_elsewhere(model: Model, step: GradientStep) -> bool:
