@@ -37,8 +37,9 @@ _SETTERS = frozenset(
 _SESSION_OPTIONS = frozenset(
     {"gpu_options", "allow_growth", "per_process_gpu_memory_fraction", "device_count"}
 )
-_VARIABLE = "TF_FORCE_GPU_ALLOW_GROWTH"
-_WORDS = tuple(word.encode() for word in (*sorted(_SETTERS), *sorted(_SESSION_OPTIONS), _VARIABLE))
+# What has memory taken as it is needed: a variable of the environment, or the allocator that another one names.
+_IN_ENVIRONMENT = ("TF_FORCE_GPU_ALLOW_GROWTH", "cuda_malloc_async")
+_WORDS = tuple(word.encode() for word in (*sorted(_SETTERS), *sorted(_SESSION_OPTIONS), *_IN_ENVIRONMENT))
 # Libraries that look at GPUs, or compute on them by themselves.
 _OTHERS_ABOUT_GPUS = frozenset(
     {
@@ -99,8 +100,8 @@ class GpuMemory:
         )
 
     def _sets_variable(self) -> bool:
-        return _VARIABLE in self._text and any(
-            string(node) == _VARIABLE
+        return any(word in self._text for word in _IN_ENVIRONMENT) and any(
+            string(node) in _IN_ENVIRONMENT
             for node in descendants(self._walk.module)
             if isinstance(node, cst.SimpleString)
         )

@@ -55,7 +55,7 @@ class MissingMemoryGrowth(Rule):
     ## What is left alone
 
     Library modules, excerpts whose model is defined nowhere, and programs that set memory growth, a limit or
-    `TF_FORCE_GPU_ALLOW_GROWTH`, pass `gpu_options` to a session, leave the devices to a helper in another file, hide
+    `TF_FORCE_GPU_ALLOW_GROWTH` or `TF_GPU_ALLOCATOR=cuda_malloc_async`, pass `gpu_options` to a session, leave the devices to a helper in another file, hide
     the GPUs, run only on a TPU, or use Keras and name TensorFlow nowhere, since Keras runs on other frameworks as well. The fix
     is withheld in TensorFlow 1 graph code. Where the file has no name for TensorFlow it adds an import, and its title says so.
 

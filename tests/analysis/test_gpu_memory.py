@@ -20,6 +20,7 @@ HEAD = "import os\nimport tensorflow as tf\n"
         ("tf.compat.v1.ConfigProto(gpu_options=options)", True),
         ("config.gpu_options.allow_growth = True", True),
         ('os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"', True),
+        ('os.environ["TF_GPU_ALLOCATOR"] = "cuda_malloc_async"', True),
         ("from tools import limit_gpu_memory\nlimit_gpu_memory()", True),
         ("from numba import cuda\ncuda.current_context()", False),
         ("model.select_device(0)", True),
