@@ -51,7 +51,8 @@ class FunctionalModels:
         self._calls = calls
         self._walk = infer.walk
         self._kinds = MadeKinds(infer)
-        # Of parameters; calls may go round in circles.
+        # Parameters that are asked for; calls may go round in circles.
+        self._parameters: dict[tuple[Function, str], bool] = {}
         self._answers = Answers()
 
     def applies(self, call: cst.Call) -> bool:
@@ -149,11 +150,15 @@ class FunctionalModels:
     def _is_given(self, function: Function, name: str) -> bool:
         """Whether all callers give `function` a tensor of such a model as the parameter `name`. What Keras calls gets tensors,
         too."""
-        return self._answers.of((function, name), False, partial(self._is_given_by_all, function, name))
+        known = self._parameters.get((function, name))
+        if known is None:
+            self._parameters[function, name] = False
+            known = self._parameters[function, name] = not self._is_run_by_keras(
+                function
+            ) and self._is_given_by_all(function, name)
+        return known
 
     def _is_given_by_all(self, function: Function, name: str) -> bool:
-        if self._is_run_by_keras(function):
-            return False
         callers = self._calls.callers_outside(function)
         if not all(
             any(given.of_functional_model for given in given_by(caller, function, name)) for caller in callers
@@ -182,11 +187,13 @@ class FunctionalModels:
         if name and "." not in name and not fact(name, "hands-on"):
             return False  # a function of Python
         return any(self._ask(arg.value, (), seen) for arg in call.args) or any(
-            self._ask(back.value, path, seen)
+            self._answers.of((target, path), False, partial(self._gives, target, path))
             for target in self._calls.targets(call)
-            for back in target.returns
-            if back.value is not None
         )
+
+    def _gives(self, function: Function, path: Path) -> bool:
+        """Whether `function` returns a tensor of such a model, or it is the part of what it returns that is asked for."""
+        return any(self._ask(back.value, path, set()) for back in function.returns if back.value is not None)
 
     # From the end
 

@@ -23,7 +23,6 @@ from tflint_perf.analysis.execution.short_loops import (
 from tflint_perf.analysis.execution.sizes import is_of_environment, remembers_step
 from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.execution.trains import FITS, trains_by
-from tflint_perf.analysis.python.answers import Answers
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.reach import leads_to
@@ -81,13 +80,13 @@ class Loops:
     ) -> None:
         self._infer = infer
         self._calls = calls
-        # To all questions that may lead back to each other: of which kind a loop is hangs on what its calls do.
-        self.answers = Answers()
         self.batches = Batches(infer, calls, self)
         self.actions = Actions(infer, calls, compiled, given_models, functional_models, self)
         self.guard_conditions = GuardConditions(infer, calls)
         self._epochs = Epochs(infer, calls, compiled, self.actions, self)
         self._walk = infer.walk
+        self._kinds: dict[Loop, LoopKind] = {}
+        self._per_step: dict[Function, bool] = {}
         self._repeated: dict[Function, bool] = {}
         self._per_batch: dict[Function, bool] = {}
         self._own_judges: dict[Function, bool] = {}
@@ -97,12 +96,14 @@ class Loops:
 
     def kind(self, loop: Loop) -> LoopKind:
         """ "step", "epoch", or "none" for a loop that trains nothing."""
-        known: LoopKind | None = self.answers.get(loop)
-        return known if known is not None else self.answers.work_out(loop, "none", partial(self._kind, loop))
-
-    def _kind(self, loop: Loop) -> LoopKind:
-        judged = self._judge(loop)
-        return "none" if judged == "step" and self._shows_person(loop) else judged
+        known = self._kinds.get(loop)
+        if known is None:
+            self._kinds[loop] = "none"
+            known = self._judge(loop)
+            if known == "step" and self._shows_person(loop):
+                known = "none"
+            self._kinds[loop] = known
+        return known
 
     def _judge(self, loop: Loop) -> LoopKind:
         if is_part_of_one_iteration(self._infer, loop) or self._asks_person(loop):
@@ -296,15 +297,16 @@ class Loops:
 
     def is_function_per_step(self, function: Function) -> bool:
         """Whether a step loop calls `function`, directly or through other functions."""
-        return self.answers.of(("per step", function), False, partial(self._is_function_per_step, function))
-
-    def _is_function_per_step(self, function: Function) -> bool:
-        return (
-            self.is_batch_callback(function)
-            or any(self.is_per_step(call) for call in self._calls.sites(function) if not function.yields)
-            or any(caller.per_step for caller in self._calls.callers_outside(function))
-            or ((bool(function.yields) or function.name in RUN_OVER) and self._is_driven(function))
-        )
+        known = self._per_step.get(function)
+        if known is None:
+            self._per_step[function] = False
+            known = self._per_step[function] = (
+                self.is_batch_callback(function)
+                or any(self.is_per_step(call) for call in self._calls.sites(function) if not function.yields)
+                or any(caller.per_step for caller in self._calls.callers_outside(function))
+                or ((bool(function.yields) or function.name in RUN_OVER) and self._is_driven(function))
+            )
+        return known
 
     def is_batch_callback(self, function: Function) -> bool:
         """Whether `function` is a method of a callback that Keras calls for each batch."""
@@ -488,6 +490,8 @@ class Epochs:
         self._compiled = compiled
         self._actions = actions
         self._loops = loops
+        self._has_loop: dict[Function, bool] = {}
+        self._learns: dict[Function, bool] = {}
         # By whether acting in an environment counts.
         self._may_learn: dict[bool, dict[Function, bool]] = {True: {}, False: {}}
         self._learn_surely: dict[Function, bool] = {}
@@ -501,15 +505,14 @@ class Epochs:
 
     def has_step_loop(self, function: Function) -> bool:
         """Whether calling `function` runs a step loop."""
-        return self._loops.answers.of(
-            ("has step loop", function), False, partial(self._has_step_loop, function)
-        )
-
-    def _has_step_loop(self, function: Function) -> bool:
-        inside: list[Inside] = [loop for loop in function.loops if self._loops.kind(loop) != "none"]
-        inside += [call for call in function.calls if self._runs_step_loop(call)]
-        own = [call for call in function.calls if self._actions.is_outside_loops(call)]
-        return not self._are_parts_of_one_step(inside, own, takes=False)
+        known = self._has_loop.get(function)
+        if known is None:
+            self._has_loop[function] = False
+            inside: list[Inside] = [loop for loop in function.loops if self._loops.kind(loop) != "none"]
+            inside += [call for call in function.calls if self._runs_step_loop(call)]
+            own = [call for call in function.calls if self._actions.is_outside_loops(call)]
+            known = self._has_loop[function] = not self._are_parts_of_one_step(inside, own, takes=False)
+        return known
 
     def learns(self, loop: Loop) -> bool:
         """Whether an iteration of `loop` makes gradient steps, or may make some in what can't be seen."""
@@ -676,12 +679,13 @@ class Epochs:
         )
 
     def _function_learns(self, function: Function) -> bool:
-        return self._loops.answers.of(
-            ("learns", function), False, partial(self._learns_outside_loops, function)
-        )
-
-    def _learns_outside_loops(self, function: Function) -> bool:
-        return any(self._learns_by(call) for call in function.calls if self._actions.is_outside_loops(call))
+        known = self._learns.get(function)
+        if known is None:
+            self._learns[function] = False
+            known = self._learns[function] = any(
+                self._learns_by(call) for call in function.calls if self._actions.is_outside_loops(call)
+            )
+        return known
 
     def _may_learn_by(self, call: cst.Call, *, acting: bool = True) -> bool:
         """Whether anything that `call` runs makes gradient steps, acts in an environment, or can't be seen."""
@@ -749,6 +753,7 @@ class Actions:
         self._given_models = given_models
         self._functional_models = functional_models
         self._loops = loops
+        self._acts: dict[Function, bool] = {}
         self._whole: dict[Function, bool] = {}
 
     def acts(self, call: cst.Call) -> bool:
@@ -768,10 +773,12 @@ class Actions:
 
     def function_acts(self, function: Function) -> bool:
         """Whether calling `function` makes a gradient step or runs inference, outside loops of its own."""
-        return self._loops.answers.of(("acts", function), False, partial(self._function_acts, function))
-
-    def _function_acts(self, function: Function) -> bool:
-        return any(self.acts(call) for call in function.calls if self.is_outside_loops(call))
+        known = self._acts.get(function)
+        if known is None:
+            self._acts[function] = False
+            outside = [call for call in function.calls if self.is_outside_loops(call)]
+            known = self._acts[function] = any(self.acts(call) for call in outside)
+        return known
 
     def makes_model(self, loop: Loop) -> bool:
         """Whether each iteration of `loop` makes a model of its own."""

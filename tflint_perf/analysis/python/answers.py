@@ -9,6 +9,8 @@ Answer = TypeVar("Answer")
 
 # Deeper than any question: nothing was read that is not final.
 _FINAL = 1 << 30
+# So many questions of one circle are asked anew.
+_MOST = 200
 
 
 class Answers:
@@ -71,8 +73,12 @@ class Answers:
         return answer
 
     def _forget_from(self, question: Hashable) -> None:
-        """Drop what was answered since `question` was asked and rests on it, and what is known of that itself."""
-        last: Hashable = None
-        while last is not question:
-            last, _ = self._rests_on.popitem()
+        """Drop what was answered since `question` was asked and rests on it, and what is known of that itself.
+
+        Of a circle of very many, such as functions that all call each other, the answers stay as they are: to ask each of
+        them anew would take a time that grows with the square of their number."""
+        dropped: list[Hashable] = []
+        while not dropped or dropped[-1] is not question:
+            dropped.append(self._rests_on.popitem()[0])
+        for last in dropped if len(dropped) <= _MOST else [question]:
             del self._known[last]
