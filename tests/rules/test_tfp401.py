@@ -20,6 +20,16 @@ def train_step(x, y):
 """
 _ROWS = _HEAD.count("\n")
 
+ROLLOUT = """
+horizon = {}
+while True:
+    rollout = []
+    for _ in range(horizon):
+        value = model(state)
+        state, reward, done, _ = env.step(value)
+        rollout.append((reward, value))
+    update(np.concatenate([value for _, value in rollout]))
+"""
 SILENT = {
     "outputs of a model that is unrolled": """
         def build(network):
@@ -165,16 +175,7 @@ SILENT = {
                 parts.append(model(part))
             train_step(tf.concat(parts, 0), y)
         """,
-    "a rollout of a few steps, made anew for each update": """
-        horizon = 8
-        while True:
-            rollout = []
-            for _ in range(horizon):
-                value = model(state)
-                state, reward, done, _ = env.step(value)
-                rollout.append((reward, value))
-            update(np.concatenate([value for _, value in rollout]))
-        """,
+    "a rollout of a few steps, made anew for each update": ROLLOUT.format(8),
     "rows of a Jacobian, joined at once": """
         def jacobian(x):
             with tf.GradientTape(persistent=True) as tape:
@@ -511,19 +512,7 @@ FLAGGED = {
         """,
         [5],
     ),
-    "a long rollout, made anew for each update": (
-        """
-        horizon = 2048
-        while True:
-            rollout = []
-            for _ in range(horizon):
-                value = model(state)
-                state, reward, done, _ = env.step(value)
-                rollout.append((reward, value))
-            update(np.concatenate([value for _, value in rollout]))
-        """,
-        [8],
-    ),
+    "a long rollout, made anew for each update": (ROLLOUT.format(2048), [8]),
     "a few of each batch, in one list": (
         """
         kept = []

@@ -13,5 +13,7 @@ ALTERNATIVES = 8
 MANY_WAYS = 100
 # Places in all, where one search goes both ways.
 MANY_PLACES = 1600
+# Questions of one circle, all of which lead back to each other, that are asked anew.
+MANY_ASKED_ANEW = 200
 # What a name stands for, by what others stand for: as deep as Python's own stack allows.
 DEFINITIONS_DEEP = 150

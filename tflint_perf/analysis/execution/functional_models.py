@@ -19,7 +19,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import fact, has, library, methods
 from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.limits import MANY_PLACES
-from tflint_perf.analysis.python.answers import Answers
+from tflint_perf.analysis.python.fixpoints import Fixpoints
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import (
@@ -51,9 +51,8 @@ class FunctionalModels:
         self._calls = calls
         self._walk = infer.walk
         self._kinds = MadeKinds(infer)
-        # Parameters that are asked for; calls may go round in circles.
-        self._parameters: dict[tuple[Function, str], bool] = {}
-        self._answers = Answers()
+        # Of parameters, and of what functions return; calls may go round in circles.
+        self._fixpoints = Fixpoints()
 
     def applies(self, call: cst.Call) -> bool:
         """Whether `call` applies something to tensors of a functional model, which gets a part by it, and nothing is computed."""
@@ -150,15 +149,11 @@ class FunctionalModels:
     def _is_given(self, function: Function, name: str) -> bool:
         """Whether all callers give `function` a tensor of such a model as the parameter `name`. What Keras calls gets tensors,
         too."""
-        known = self._parameters.get((function, name))
-        if known is None:
-            self._parameters[function, name] = False
-            known = self._parameters[function, name] = not self._is_run_by_keras(
-                function
-            ) and self._is_given_by_all(function, name)
-        return known
+        return self._fixpoints.of((function, name), False, partial(self._is_given_by_all, function, name))
 
     def _is_given_by_all(self, function: Function, name: str) -> bool:
+        if self._is_run_by_keras(function):
+            return False
         callers = self._calls.callers_outside(function)
         if not all(
             any(given.of_functional_model for given in given_by(caller, function, name)) for caller in callers
@@ -187,7 +182,7 @@ class FunctionalModels:
         if name and "." not in name and not fact(name, "hands-on"):
             return False  # a function of Python
         return any(self._ask(arg.value, (), seen) for arg in call.args) or any(
-            self._answers.of((target, path), False, partial(self._gives, target, path))
+            self._fixpoints.of((target, path), False, partial(self._gives, target, path))
             for target in self._calls.targets(call)
         )
 

@@ -46,7 +46,7 @@ def value_of_binding(infer: Inference, binding: Binding, scope: Scope) -> Value:
                 return told if told.known else value
             return value
         case "augment" if binding.value is not None:
-            return infer.answers.of(binding, NEVER, partial(_augmented, infer, binding))
+            return infer.fixpoints.of(binding, NEVER, partial(_augmented, infer, binding))
         case "for" | "comprehension" if binding.value is not None:
             return _part(element(infer.value(binding.value)), binding.path)
         case "with" if binding.value is not None:

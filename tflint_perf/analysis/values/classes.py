@@ -66,7 +66,7 @@ class Classes:
         return self._ancestry(klass).has_foreign_base
 
     def _ancestry(self, klass: Class) -> _Ancestry:
-        return self._infer.answers.of(klass, _Ancestry([klass]), partial(self._found_ancestry, klass))
+        return self._infer.fixpoints.of(klass, _Ancestry([klass]), partial(self._found_ancestry, klass))
 
     def _found_ancestry(self, klass: Class) -> _Ancestry:
         line, kind, foreign, outside = [klass], "", False, []

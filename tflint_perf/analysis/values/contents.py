@@ -92,7 +92,7 @@ class Contents:
             return made
         # What is put in may be made of what is in there.
         with_all = partial(self._with, made, binding, self.puts(binding, scope))
-        return self._infer.answers.of(("filled", binding), made, with_all)
+        return self._infer.fixpoints.of(("filled", binding), made, with_all)
 
     def _with(self, made: Value, binding: Binding, puts: list[Put]) -> Value:
         empty = self._begins_empty(self._made(binding))

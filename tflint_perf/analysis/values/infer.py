@@ -11,7 +11,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.limits import DEFINITIONS_DEEP
-from tflint_perf.analysis.python.answers import Answers
+from tflint_perf.analysis.python.fixpoints import Fixpoints
 from tflint_perf.analysis.python.flow import reaching
 from tflint_perf.analysis.python.names import Names, canonical
 from tflint_perf.analysis.python.scopes import At, Binding, Function, Loop, Scope
@@ -48,7 +48,7 @@ class Inference:
         self.names = names
         self.outside = outside
         self.arguments_of: Callable[[Function, str], list[cst.BaseExpression]] | None = None
-        self.answers = Answers(NEVER, UNKNOWN)
+        self.fixpoints = Fixpoints(NEVER, UNKNOWN)
         self.classes = Classes(self)
         self.contents = Contents(self)
         self.gradients = Gradients(self)
@@ -73,13 +73,13 @@ class Inference:
 
     def forget(self) -> None:
         """Drop what was worked out before all callers were known."""
-        self.answers.forget()
+        self.fixpoints.forget()
         self.classes.forget()
         self.integers = Integers(self)
 
     def value(self, node: cst.CSTNode) -> Value:
         """What is known of the value of an expression; `UNKNOWN` where nothing is."""
-        known: Value | None = self.answers.get(node)
+        known: Value | None = self.fixpoints.get(node)
         if known is not None:
             return known
         evaluator = _EVALUATORS.get(node.__class__)
@@ -88,7 +88,7 @@ class Inference:
         self._depth += 1
         try:
             # A value that depends on itself adds nothing to itself.
-            result: Value = self.answers.work_out(node, NEVER, partial(evaluator, self, node))
+            result: Value = self.fixpoints.work_out(node, NEVER, partial(evaluator, self, node))
             return result
         finally:
             self._depth -= 1
@@ -183,7 +183,7 @@ class Inference:
         if len(bindings) > 1 and bindings is scope.bindings[node.value]:
             # Whoever asks from another scope gets the same.
             of_all = partial(_joined, self, bindings, scope)
-            value = self.answers.of((scope, node.value), NEVER, of_all)
+            value = self.fixpoints.of((scope, node.value), NEVER, of_all)
         else:
             value = _joined(self, bindings, scope) if bindings else UNKNOWN
         return value if value is not UNKNOWN or self.by_use is None else self.by_use.name(node.value, scope)
@@ -278,7 +278,7 @@ class Inference:
 
     def returned(self, function: Function) -> Value:
         """What calling a function of this file gives."""
-        return self.answers.of(function, NEVER, partial(self._result, function))
+        return self.fixpoints.of(function, NEVER, partial(self._result, function))
 
     def _result(self, function: Function) -> Value:
         if isinstance(function.node, cst.Lambda):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
+from tflint_perf.analysis.limits import MANY_ASKED_ANEW
+
 Answer = TypeVar("Answer")
 
 # Deeper than any question: nothing was read that is not final.
 _FINAL = 1 << 30
-# So many questions of one circle are asked anew.
-_MOST = 200
 
 
-class Answers:
+class Fixpoints:
     """Remembers answers so that each is the same whoever asks first.
 
     A question that is met while it is being answered is told what it begins with, and adds no more to itself. What is
@@ -80,5 +80,5 @@ class Answers:
         dropped: list[Hashable] = []
         while not dropped or dropped[-1] is not question:
             dropped.append(self._rests_on.popitem()[0])
-        for last in dropped if len(dropped) <= _MOST else [question]:
+        for last in dropped if len(dropped) <= MANY_ASKED_ANEW else [question]:
             del self._known[last]

@@ -8,7 +8,7 @@ import libcst as cst
 import pytest
 
 from tests.analysis.support import model_of
-from tflint_perf.analysis.python.answers import Answers
+from tflint_perf.analysis.python.fixpoints import Fixpoints
 
 NOTHING, UNKNOWN = frozenset[str](), frozenset({"unknown"})
 # What a place holds itself, and which others it takes from: two circles that meet, a chain into them, one with nothing.
@@ -18,7 +18,7 @@ TAKES = {"a": "b", "b": "ac", "c": "d", "d": "cb", "e": "d", "lost": ""}
 
 class Circles:
     def __init__(self) -> None:
-        self.answers = Answers(NOTHING, UNKNOWN)
+        self.answers = Fixpoints(NOTHING, UNKNOWN)
         self.worked_out = 0
 
     def holds(self, place: str) -> frozenset[str]:
@@ -41,7 +41,7 @@ def test_an_answer_is_the_same_whoever_asks_first(order: tuple[str, ...]) -> Non
 
 
 def test_what_leads_to_itself_alone_is_unknown() -> None:
-    answers = Answers(NOTHING, UNKNOWN)
+    answers = Fixpoints(NOTHING, UNKNOWN)
 
     def ask(place: str) -> frozenset[str]:
         return answers.of(place, NOTHING, lambda: ask("y" if place == "x" else "x"))
