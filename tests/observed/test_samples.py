@@ -16,6 +16,10 @@ class EagerTensor:
     """Stands for TensorFlow's: by its name it is told."""
 
 
+class GradientTape:
+    """Stands for TensorFlow's, which keeps its tensors where Python does not see them."""
+
+
 class Agent:
     def __init__(self) -> None:
         self.memory: list[object] = []
@@ -62,8 +66,17 @@ def test_an_attribute_of_an_object_of_the_users() -> None:
     assert _held(one, other) == [("list `memory` of Agent", 2)]
 
 
-def test_what_others_hold_is_not_told() -> None:
-    assert _held(EagerTensor()) == []
+def test_what_others_hold_stands_for_itself() -> None:
+    assert _held(EagerTensor()) == [("what no name of the program leads to", 1)]
+    assert _held() == []
+
+
+def test_what_no_name_leads_to_is_the_tape_s_that_is_in_sight() -> None:
+    kept = EagerTensor()
+    losses = [kept]
+    tape = GradientTape()
+    assert _held(kept, EagerTensor(), EagerTensor()) == [("tape `tape`", 2), ("list `losses`", 1)]
+    assert losses and tape
 
 
 def test_this_process_takes_memory() -> None:

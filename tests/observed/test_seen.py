@@ -213,10 +213,15 @@ def test_tensors_that_stay_are_found_where_they_are_held_if_their_number_grows(
     assert seen(record(tmp_path, kept=(kept("list", None),), growth={"live tensors": RISING}), blocks) == []
     elsewhere = (kept("list `others`", 1),)
     assert seen(record(tmp_path, kept=elsewhere, growth={"live tensors": RISING}), blocks) == []
-    tape = (kept("GradientTape `tape`", TAPE),)
-    assert codes(seen(record(tmp_path, kept=tape, growth={"live tensors": RISING}), blocks)) == [
-        ("TFP402", TAPE)
-    ]
+
+
+def test_tensors_that_a_tape_keeps_are_found_where_it_is_opened(tmp_path: Path, blocks: Blocks) -> None:
+    for row in (TAPE - 1, 1):  # the head of the function, or the file of a tape at module level
+        tape = (kept("tape `tape`", row),)
+        found = seen(record(tmp_path, kept=tape, growth={"live tensors": RISING}), blocks)
+        assert codes(found) == [("TFP402", TAPE)], row
+    unnamed = (kept("tape `tape`", None),)
+    assert seen(record(tmp_path, kept=unnamed, growth={"live tensors": RISING}), blocks) == []
 
 
 def test_a_graph_that_grows_is_found_where_ops_are_added(tmp_path: Path, blocks: Blocks) -> None:

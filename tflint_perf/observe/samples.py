@@ -15,11 +15,13 @@ from tflint_perf.observe.user_code import Places, Row
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _TENSOR = "EagerTensor"
+_TAPE = "GradientTape"
 _CONTAINERS = frozenset({list, dict, tuple, set, frozenset, deque, defaultdict, OrderedDict})
 _DEEPEST = 4
 _MOST_LOOKED_AT = 50_000
 # Stands in a label for the type of what is found there.
 _KIND = "\N{OBJECT REPLACEMENT CHARACTER}"
+_NOBODY: tuple[str, Row] = ("what no name of the program leads to", ("?", 0))
 
 
 def resident() -> int:
@@ -55,9 +57,11 @@ def holders(kept: set[int], places: Places, frame: FrameType | None) -> list[tup
 
     Looked for from the user's own names inwards: globals of modules, variables of the functions that run, attributes of
     objects of the user's classes. Asking Python who refers to an object (`gc.get_referrers`) gives objects that are not
-    whole, too, and ends in crashes.
+    whole, too, and ends in crashes. A tape keeps what it records where Python does not see it: what no name leads to is
+    the tape's where one is in sight, and else stands for itself.
     """
     found: Counter[tuple[str, Row]] = Counter()
+    nobody = _NOBODY
     seen: set[int] = set()
     waiting = deque(_roots(places, frame))
     while waiting and len(seen) < _MOST_LOOKED_AT:
@@ -74,11 +78,15 @@ def holders(kept: set[int], places: Places, frame: FrameType | None) -> list[tup
                 kept = kept.difference(map(id, held))
             inner = [(label, row, item, depth + 1) for item in items if type(item) in _CONTAINERS]
             waiting.extend(inner if depth < _DEEPEST else ())
+        elif type(value).__name__ == _TAPE:
+            nobody = label.replace(_KIND, "tape"), row
         elif depth < _DEEPEST and _is_users(type(value), places):
             kind = type(value).__name__
             attributes = getattr(value, "__dict__", None)
             for name, item in list(attributes.items()) if type(attributes) is dict else ():
                 waiting.append((f"{_KIND} `{name}` of {kind}", row, item, depth + 1))
+    if kept:
+        found[nobody] = len(kept)
     return [(label, row, count) for (label, row), count in found.most_common()]
 
 

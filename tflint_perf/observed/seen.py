@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -306,7 +307,7 @@ def _kept(watched: Watched) -> Iterator[_Found]:
     memory = watched.record.growth.get("host memory")
     for kept in watched.record.kept:
         is_tape = "tape" in kept.holder.lower()
-        spot = kept.spot if is_tape else _where_kept(watched, kept)
+        spot = _where_opened(watched, kept) if is_tape else _where_kept(watched, kept)
         if spot is None or kept.count < _KEPT:
             continue
         said = f"+{counted(kept.count, 'tensor')} a step, held by {kept.holder}"
@@ -314,6 +315,14 @@ def _kept(watched: Watched) -> Iterator[_Found]:
             said += f"; memory +{size(memory.slope.value)} a step"
         cost = Cost(0.0, said, grows=True)
         yield _made(watched, "kept by a tape" if is_tape else "kept", spot, cost, names=(kept.holder,))
+
+
+def _where_opened(watched: Watched, kept: Kept) -> Spot | None:
+    """The row where the tape is opened that holds the tensors, in the function that has it or the whole file."""
+    if kept.spot is None:
+        return None
+    inside = watched.blocks.function(kept.spot) or Rows(kept.spot.file, 1, sys.maxsize, kept.spot.cell)
+    return watched.blocks.tape_in(inside) or kept.spot
 
 
 def _where_kept(watched: Watched, kept: Kept) -> Spot | None:
