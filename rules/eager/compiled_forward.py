@@ -10,7 +10,9 @@ from tflint_perf.edit.judged import TRACED
 from tflint_perf.finding import Edit
 from tflint_perf.rule import Refusal, Repair
 
+from .compiling import READS_SHAPE, other_backends
 from .forward_function import Forward, forward_function, rest_of
+from .shapes import Shapes
 from .split_step import first_parameter, split_forward
 
 
@@ -26,13 +28,37 @@ def compile_prediction(edit: Editor, call: cst.Call) -> Repair | Refusal:
 
 def compile_forward(edit: Editor, call: cst.Call) -> Repair | Refusal:
     """Move a forward pass into a `tf.function`: with the ops on what it gives, or else the call of the model alone."""
-    name = f"run_{last_name(call.func).strip('_') or 'model'}"
+    name = _name_for(call)
     made = split_forward(edit, call, name)
     return made if isinstance(made, Repair) else _call_alone(edit, call, name, call.func)
 
 
+def compile_call(edit: Editor, call: cst.Call, *, varies: bool) -> Repair | Refusal:
+    """Replace the call of a model by one of a `tf.function` that does nothing else, beside the function or loop around it.
+
+    `varies` says that the inputs are known to vary in shape, so that one trace has to do for all of them."""
+    elsewhere = other_backends(edit.model, call)
+    if elsewhere is not None:
+        return elsewhere
+    static = edit.model.own(Shapes).asked_for([call]) if varies else None
+    if static is not None:
+        return Refusal(READS_SHAPE, static)
+    return _call_alone(edit, call, _name_for(call), call.func, bold=False, varies=varies)
+
+
+def _name_for(call: cst.Call) -> str:
+    return f"run_{last_name(call.func).strip('_') or 'model'}"
+
+
 def _call_alone(
-    edit: Editor, call: cst.Call, name: str, called_node: cst.BaseExpression, *, is_prediction: bool = False
+    edit: Editor,
+    call: cst.Call,
+    name: str,
+    called_node: cst.BaseExpression,
+    *,
+    is_prediction: bool = False,
+    bold: bool = True,
+    varies: bool = True,
 ) -> Repair | Refusal:
     if has_stars(call) or not call.args or call.args[0].keyword is not None:
         return Refusal("not all that the model is given can be seen here", call)
@@ -43,7 +69,9 @@ def _call_alone(
     if isinstance(beside, Refusal):
         return beside
     home, owner, given = beside
-    own = forward_function(edit, call, home, Forward(called_node, owner, bool(given), rest), name)
+    own = forward_function(
+        edit, call, home, Forward(called_node, owner, bool(given), rest, varies=varies), name
+    )
     inputs = call.args[0].value
     tensors = as_tensors(edit, inputs)
     if isinstance(tensors, Refusal):
@@ -60,7 +88,7 @@ def _call_alone(
         ],
         safe=False,
         may_change=TRACED,
-        bold=True,
+        bold=bold,
     )
 
 

@@ -15,6 +15,8 @@ from tflint_perf.rule import Refusal, Repair
 
 from .shapes import Shapes
 
+READS_SHAPE = "the code reads the static shape, which a trace for varying shapes does not know"
+
 # A decorator that its author has made a comment of.
 _SWITCHED_OFF = re.compile(r"#+\s*(@[\w.]*\bfunction\b.*)")
 
@@ -25,10 +27,8 @@ def compile_function(edit: Editor, function: Function, *, bold: bool = False) ->
     model = edit.model
     if any(model.infer.compiles(decorator.decorator) for decorator in function.decorators):
         return Refusal("it is a `tf.function`, which the file has run in eager mode", function.node)
-    if imports_keras_alone(model.walk):
-        return Refusal(
-            "the file imports Keras alone, which may run on other backends than TensorFlow", function.node
-        )
+    if (elsewhere := other_backends(model, function.node)) is not None:
+        return elsewhere
     if function.outer is not None and model.is_per_step(function.node):
         return Refusal("it is redefined on each step, and would be retraced each time", function.node)
     again = _traced_once_a_call(model, function)
@@ -41,9 +41,7 @@ def compile_function(edit: Editor, function: Function, *, bold: bool = False) ->
     if model.own(Shapes).vary_for(function):
         static = model.own(Shapes).asked_for([function.node])
         if static is not None:
-            return Refusal(
-                "the code reads the static shape, which a trace for varying shapes does not know", static
-            )
+            return Refusal(READS_SHAPE, static)
         spelled += "(reduce_retracing=True)"
     comment, told = _switched_off(function)
     if comment is None:
@@ -59,6 +57,13 @@ def compile_function(edit: Editor, function: Function, *, bold: bool = False) ->
         may_change=TRACED,
         bold=bold,
     )
+
+
+def other_backends(model: Model, node: cst.CSTNode) -> Refusal | None:
+    """Why a file that imports no TensorFlow is given no `tf.function`."""
+    if not imports_keras_alone(model.walk):
+        return None
+    return Refusal("the file imports Keras alone, which may run on other backends than TensorFlow", node)
 
 
 def _traced_once_a_call(model: Model, function: Function) -> Refusal | None:

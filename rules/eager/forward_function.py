@@ -18,8 +18,9 @@ _FORWARD = "return {model}(inputs{rest})"
 class Forward:
     """A call of a model as a function of its inputs; `rest` is the code of what the model is given behind them.
 
-    `does` are the lines of a function that does something else with the model. `owner` is the first parameter of the method around the call, "" elsewhere. `is_given` says that the model is a local
-    name, which the function has to be given.
+    `does` are the lines of a function that does something else with the model. `owner` is the first parameter of the method
+    around the call, "" elsewhere. `is_given` says that the model is a local name, which the function has to be given;
+    `varies`, that its inputs may come in many shapes, for which one trace is to do.
     """
 
     model: cst.BaseExpression
@@ -28,6 +29,7 @@ class Forward:
     rest: str = ""
     inputs: tuple[str, ...] = ("inputs",)
     does: tuple[str, ...] = (_FORWARD,)
+    varies: bool = True
 
 
 def rest_of(edit: Editor, call: cst.Call) -> str | None:
@@ -87,7 +89,8 @@ def _code(edit: Editor, home: cst.CSTNode, forward: Forward, spelled: str) -> Ca
         one * (1 + line.startswith("    ")) + line.strip().format(model=model, rest=forward.rest) + "\n"
         for line in forward.does
     )
-    return lambda name: f"@{spelled}(reduce_retracing=True)\ndef {name}({parameters}):\n{lines}"
+    options = "(reduce_retracing=True)" if forward.varies else ""
+    return lambda name: f"@{spelled}{options}\ndef {name}({parameters}):\n{lines}"
 
 
 def _origin(edit: Editor, forward: Forward) -> Hashable | None:

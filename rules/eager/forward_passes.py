@@ -139,18 +139,46 @@ def gets_longer(loops: Loops, call: cst.Call) -> bool:
     loop = loops.innermost_loop(call)
     if loop is None:
         return False
-    read = {name.value for arg in call.args for name in names_read(arg.value)}
-    read -= _made_anew(loop)
+    if _read_by(call) & _joined_in(loop) - _made_anew(loop):
+        return True
     for node in descendants(loop.node):
-        if isinstance(node, cst.Assign) and _joins(node.value):
-            written = {name.value for target in node.targets for name in names_read(target.target)}
-            if read & written & _whole_names(node.value):
-                return True
         match node:
             case cst.Call(func=cst.Attribute(value=added_to, attr=cst.Name(value="append")), args=[_]):
                 if any(same_code(part, added_to) for arg in call.args for part in descendants(arg.value)):
                     return True
     return False
+
+
+def is_cut_from_what_gets_longer(loops: Loops, call: cst.Call) -> bool:
+    """Whether what `call` is given is a part of what the loop around it joins something to: as long as that at first,
+    `context = text[:, -128:]`."""
+    loop = loops.innermost_loop(call)
+    if loop is None:
+        return False
+    longer = _joined_in(loop) - _made_anew(loop)
+    return any(
+        isinstance(node, cst.Assign)
+        and isinstance(node.value, cst.Subscript)
+        and mentions(node.value.value, longer)
+        and any(mentions(target.target, _read_by(call)) for target in node.targets)
+        for node in descendants(loop.node)
+    )
+
+
+def _read_by(call: cst.Call) -> set[str]:
+    return {name.value for arg in call.args for name in names_read(arg.value)}
+
+
+def _joined_in(loop: Loop) -> set[str]:
+    """The names that a loop joins something to: `text = tf.concat([text, word], 1)`."""
+    return {
+        name.value
+        for node in descendants(loop.node)
+        if isinstance(node, cst.Assign) and _joins(node.value)
+        for target in node.targets
+        for name in names_read(target.target)
+        if name.value in _whole_names(node.value)
+    }
 
 
 def _made_anew(loop: Loop) -> set[str]:

@@ -92,8 +92,8 @@ class Shapes:
         )
 
     def asked_for(self, nodes: list[cst.CSTNode]) -> cst.CSTNode | None:
-        """Where code, or what it calls in the file, asks for the length of an axis as a Python number, `x.shape[0]`, or of each
-        axis whether it is one: `tf.squeeze(x)`."""
+        """Where code, or what it calls in the file, asks for the length of an axis as a Python number, `x.shape[0]`
+        or `rows, columns = x.shape`, or of each axis whether it is one: `tf.squeeze(x)`."""
         own = next((part for node in nodes for part in descendants(node) if self._asks(part)), None)
         waiting = [call for node in nodes for call in calls_below(node)] if own is None else []
         seen: set[Function] = set()
@@ -118,6 +118,11 @@ class Shapes:
     def _asks(self, part: cst.CSTNode) -> bool:
         match part:
             case cst.Subscript(value=cst.Attribute(attr=cst.Name("shape"))):
+                return True
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Tuple() | cst.List())],
+                value=cst.Attribute(attr=cst.Name("shape")),
+            ):
                 return True
             case cst.Call(args=[_]) if callee_name(part) == "squeeze":
                 return has(self._infer.names.qualified(part.func), "squeezes")

@@ -11,9 +11,9 @@ from tflint_perf.analysis.model import Model
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .compiled_forward import compile_forward
+from .compiled_forward import compile_call, compile_forward
 from .compiling import compile_function
-from .forward_passes import ForwardPass, ForwardPasses
+from .forward_passes import ForwardPass, ForwardPasses, is_cut_from_what_gets_longer
 from .shapes import Shapes
 
 # A plain `tf.function` would trace each length.
@@ -127,7 +127,16 @@ def _compile(edit: Editor, found: ForwardPass) -> Repair | Refusal:
             "an input gets longer with each call, and each length would be retraced", found.calls[0]
         )
     if found.loop is not None or found.function is None:
-        return Refusal("the forward pass has no function of its own", found.calls[0])
+        if len(found.calls) > 1:
+            return Refusal(
+                "several models run one behind the other, in no function of their own", found.calls[1]
+            )
+        if is_cut_from_what_gets_longer(edit.model.loops, found.calls[0]):
+            return Refusal(
+                "the input is cut from what gets longer with each call, and each length would be retraced",
+                found.calls[0],
+            )
+        return compile_call(edit, found.calls[0], varies=_gets_padded(edit.model, found))
     return compile_function(edit, found.function)
 
 

@@ -1132,11 +1132,65 @@ def test_an_input_that_gets_longer_would_be_traced_for_each_length() -> None:
     ]
 
 
-def test_a_forward_pass_in_the_loop_itself_has_nothing_to_decorate() -> None:
-    source = PREAMBLE + "for x in dataset:\n    y = model(x)\n"
+def test_a_forward_pass_in_the_loop_itself_gets_a_function_above_it() -> None:
+    source = PREAMBLE + "for x in dataset:\n    y = model(x, training=False)\n    print(y.numpy())\n"
+    made = fixed("TFP107", source)
+    assert "@tf.function\ndef run_model(inputs):\n    return model(inputs, training=False)\n" in made
+    assert "for x in dataset:\n    y = run_model(x)\n    print(y.numpy())\n" in made
+    assert flagged("TFP107", made) == []
+
+
+def test_a_loop_in_a_function_gets_it_above_the_function() -> None:
+    source = (
+        PREAMBLE
+        + "def score(model, data):\n    for x in data:\n        print(model(x))\nscore(model, dataset)\n"
+    )
+    made = fixed("TFP107", source)
+    assert "def run_model(model, inputs):\n    return model(inputs)\n" in made
+    assert "print(run_model(model, x))" in made
+
+
+def test_models_one_behind_the_other_in_a_loop_have_no_function_of_their_own() -> None:
+    source = PREAMBLE + "head = tf.keras.layers.Dense(3)\nfor x in dataset:\n    y = head(model(x))\n"
     assert notes("TFP107", source) == [
-        f"no fix: the forward pass has no function of its own (line {ROWS + 2})"
+        f"no fix: several models run one behind the other, in no function of their own (line {ROWS + 3})"
     ]
+
+
+PADDED = "padded = dataset.map(tokens).padded_batch(8)\n"
+
+
+def test_one_trace_is_to_do_for_padded_inputs_unless_the_code_reads_their_shape() -> None:
+    loop = "for x in padded:\n    y = model(x)\n    print(y.numpy())\n"
+    assert "@tf.function(reduce_retracing=True)\ndef run_model" in fixed("TFP107", PREAMBLE + PADDED + loop)
+    source = (
+        "import tensorflow as tf\nclass Net(tf.keras.Model):\n    def call(self, x):\n"
+        "        rows, columns = x.shape\n        return tf.reshape(x, (rows * columns,))\n"
+        f"model = Net()\ndataset = tf.data.Dataset.range(10)\n{PADDED}{loop}"
+    )
+    assert notes("TFP107", source) == [
+        "no fix: the code reads the static shape, which a trace for varying shapes does not know (line 4)"
+    ]
+
+
+def test_a_context_of_a_text_that_gets_longer_would_be_traced_for_each_length() -> None:
+    source = (
+        PREAMBLE + "for i in range(500):\n    context = text[:, -128:]\n    word = model(context)\n"
+        "    text = tf.concat([text, word], 1)\n"
+    )
+    assert notes("TFP107", source) == [
+        "no fix: the input is cut from what gets longer with each call, and each length would be retraced"
+        f" (line {ROWS + 3})"
+    ]
+
+
+def test_a_loop_over_keras_for_any_backend_gets_no_function() -> None:
+    source = (
+        "import keras\nfrom keras import ops\nmodel = keras.Sequential()\n"
+        "for i in range(1000):\n    y = model(ops.zeros((1, 4)))\n"
+    )
+    alone = "the file imports Keras alone, which may run on other backends than TensorFlow"
+    assert notes("TFP107", source) == [f"no fix: {alone} (line 5)"]
 
 
 def test_an_evaluation_now_and_then_is_a_hint() -> None:
