@@ -133,7 +133,7 @@ def test_what_an_object_elsewhere_gives_for_one_of_several_agents_is_another_bat
     settings = Settings(root=tmp_path, rules=frozenset({"TFP301"}), project_root=tmp_path)
     (finding,) = (f for result in lint_files([tmp_path / "play.py"], settings, 1) for f in result.findings)
     assert finding.start.row == 12
-    assert finding.message.endswith("which a compiled step takes as they are")
+    assert finding.message.endswith("(little to gain from small batches)")
 
 
 POINTS = """

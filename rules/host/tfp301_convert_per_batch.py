@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.values.new_containers import new_container
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import change, hoist, hoist_expression
 from tflint_perf.edit.judged import judged
@@ -19,9 +20,13 @@ from .slices import loop_over_dataset
 from .slicing import Slicing
 
 # What is so converted are small batches in nearly all programs, for which the experiment shows no gain.
+_ONCE = "convert it once, above the loop"
 _DROP = "take it as it is, or cast in the pipeline's `map`"
 _DATASET = "feed the step from a `tf.data.Dataset`"
-_IN_ARRAYS = "keep the data in arrays of that type, which a compiled step takes as they are"
+_IN_ARRAYS = "keep the data in NumPy arrays of that type, which are copied at once"
+_BESIDE = (
+    "a `tf.data.Dataset` that prefetches copies it beside the step before (little to gain from small batches)"
+)
 
 
 class ConvertPerBatch(Rule):
@@ -35,7 +40,9 @@ class ConvertPerBatch(Rule):
     ## Why is this bad?
 
     The conversion copies the batch, and on a GPU sends it to the device, between two steps: the device waits. A
-    `tf.data` pipeline does the same work in other threads while the device computes the step before.
+    `tf.data` pipeline does the same work in other threads while the device computes the step before. A list takes longer
+    still, since each of its values is looked at: an array is copied at once. Of small batches little is to be gained, so
+    that these are hints.
 
     ## Example
 
@@ -62,8 +69,7 @@ class ConvertPerBatch(Rule):
 
     Scalars, single samples, an environment's observation, compiled code, what no step uses, and loops without training
     that the program goes through once beside it; a cast of a dataset's
-    elements, since the copy to the device is smaller before it; what a step gives as a tensor already, and a list that
-    tensors may be in; a batch made for one step that two calls take, each of which would convert an array anew. What a loop does not change
+    elements, since the copy to the device is smaller before it; a list that tensors may be in. What a loop does not change
     is moved above it; a conversion of what is already a tensor is dropped; these fixes are
     safe where nothing else can write to the array, and where the value is known to be one tensor.
 
@@ -93,14 +99,12 @@ class ConvertPerBatch(Rule):
             if model.single_passes.hold(found.call):
                 continue
             does, remedy = _said(model, found)
-            if remedy == _IN_ARRAYS and model.feeds.several_steps(found.call):
-                continue  # each would convert the arrays, which are converted once here
             yield Report(
                 found.call,
                 f"`{model.module.code_for_node(found.call.func)}` {does} on each step; {remedy}",
                 partial(_repair, call=found.call, unchanged=found.unchanged),
                 as_measured=remedy == _DATASET and _is_slice(found.call.args[0].value),
-                minor=remedy in (_IN_ARRAYS, _DROP),
+                minor=remedy not in (_DATASET, _ONCE),
             )
 
 
@@ -112,9 +116,14 @@ def _said(model: Model, found: Conversion) -> tuple[str, str]:
 
 
 def _remedy(model: Model, found: Conversion) -> str:
+    given = found.call.args[0].value
     if found.unchanged:
-        return "convert it once, above the loop"
-    return _DATASET if model.own(StandingData).give(found.call.args[0].value) else _IN_ARRAYS
+        return _ONCE
+    if model.own(StandingData).give(given):
+        return _DATASET
+    made = new_container(model.infer, given)
+    is_list = model.value(given).kind == "list" or (made is not None and made.kind == "list")
+    return _IN_ARRAYS if is_list else _BESIDE
 
 
 def _is_slice(node: cst.BaseExpression) -> bool:

@@ -58,35 +58,6 @@ class Feeds:
         names = target_names(loop.node.target) if isinstance(loop.node, cst.For) else ()
         return any(self.a_gradient_step(use) for name in names for use in self._reads(name))
 
-    def several_steps(self, node: cst.CSTNode) -> bool:
-        """Whether two steps behind one another take the value of `node`: of an array, each would make a tensor anew."""
-        blocks = [self._infer.place(step).block for step in set(self._taking(node, None, 0))]
-        return len(set(blocks)) < len(blocks)
-
-    def _taking(self, node: cst.CSTNode, part: int | None, depth: int) -> Iterator[cst.Call]:
-        """The steps that take the value of `node`, or that part of it, through names and through what functions return."""
-        current, parent = node, self._walk.parents.get(node)
-        while parent is not None and current not in self._walk.at:
-            if (
-                isinstance(parent, cst.Call)
-                and current is not parent.func
-                and self._loops.actions.acts(parent)
-            ):
-                yield parent
-                return
-            if isinstance(parent, cst.Tuple):
-                part = next(at for at, element in enumerate(parent.elements) if element is current)
-            current, parent = parent, self._walk.parents.get(parent)
-        match current:
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple(elements=names))]) if part is not None:
-                taken = names[part].value if part < len(names) else None
-                uses: Iterator[cst.CSTNode] = self._reads(taken) if isinstance(taken, cst.Name) else iter(())
-            case _:
-                uses = self._uses(current)
-        part = part if isinstance(current, cst.Return) else None
-        for use in uses if depth < CALLS_DEEP else ():
-            yield from self._taking(use, part, depth + 1)
-
     def _makes_gradient_step(self, call: cst.Call) -> bool:
         made = self._infer.value(call.func).function
         run = (function for function in (made, *self._calls.targets(call)) if function is not None)
