@@ -10,8 +10,8 @@ import libcst as cst
 from tflint_perf.analysis.execution.steps import GradientStep
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.flow import loops_around
-from tflint_perf.analysis.python.scopes import Function
-from tflint_perf.analysis.python.syntax import argument, descendants, last_name
+from tflint_perf.analysis.python.scopes import Function, Loop
+from tflint_perf.analysis.python.syntax import argument, descendants, last_name, mentions, target_names
 from tflint_perf.analysis.values.integers import FEW
 from tflint_perf.analysis.values.iterables import source
 from tflint_perf.edit import Editor
@@ -66,7 +66,8 @@ class EagerTrainStep(Rule):
 
     ## What is left alone
 
-    Compiled code, a step that runs once or a few times and no more, counted over all loops around it, gradients that are never applied, and methods that may be compiled
+    Compiled code, a step that runs once or a few times and no more, counted over all loops around it, a step for each of several layers or models, each of which
+    is trained once, gradients that are never applied, and methods that may be compiled
     elsewhere: those that nothing here calls and whose class has a base in another file. Also a `tf.function` in a
     program that runs all of them eagerly: `run_functions_eagerly(True)` is the cause, and TFP104 names it. And a
     function that nothing uses any more, in a program that trains with another step. The fix is refused, and the finding
@@ -99,6 +100,7 @@ class EagerTrainStep(Rule):
                 or _lies_in_another(model, place)
                 or _is_switched_off(model, place)
                 or _is_of_few_steps(model, place)
+                or _trains_each_part_once(model, place, steps)
                 or model.programs.leaves_out(model.function_at(place))
             ):
                 continue
@@ -148,6 +150,43 @@ def _is_of_few_steps(model: Model, place: cst.CSTNode) -> bool:
             most = model.iterations.at_most(loop) or integers.cut(source(model.infer, loop.iterable))
             times *= most or 1
     return times <= FEW
+
+
+def _trains_each_part_once(model: Model, place: cst.CSTNode, steps: list[GradientStep]) -> bool:
+    """Whether the loop around a step goes over what is trained, once: `for layer in layers:`, each of which would be traced
+    for a single step, as for the slots of an optimizer."""
+    loop = model.loops.innermost_loop(place)
+    if (
+        loop is None
+        or not steps
+        or model.loops.may_be_per_step(loop.node)
+        or model.loops.is_repeated(loop.node)
+    ):
+        return False
+    asked = [argument(call, 1, "sources") for step in steps for call in step.gradients]
+    return all(sources is not None and _is_picked_by(model, sources, loop) for sources in asked)
+
+
+def _is_picked_by(model: Model, node: cst.BaseExpression, loop: Loop) -> bool:
+    """Whether each iteration of `loop` gets another object, of which `node` is an attribute, by its target: `layer`,
+    `layers[i]`."""
+    if isinstance(loop.node, cst.While):
+        return False
+    targets = {name.value for name in target_names(loop.node.target)}
+    while isinstance(node, cst.Attribute | cst.Subscript | cst.Name):
+        if isinstance(node, cst.Subscript) and mentions(node, targets):
+            return True
+        if not isinstance(node, cst.Name):
+            node = node.value
+            continue
+        found = model.infer.bindings_reaching(node)
+        bindings = found[1] if found is not None else []
+        if node.value in targets or len(bindings) != 1:
+            return node.value in targets
+        if bindings[0].kind != "assign" or bindings[0].path != () or bindings[0].value is None:
+            return False
+        node = bindings[0].value
+    return False
 
 
 def _is_applied_elsewhere(model: Model, step: GradientStep) -> bool:

@@ -34,7 +34,25 @@ def inline(indent: int) -> str:
 
 # A function that computes gradients, and a loop of steps that calls it.
 GIVEN_IN_DICT = "def grad(x):\n  with tf.GradientTape() as tape:\n    loss = f(x, v)\n{}for x in dataset:\n"
+ONE_LAYER = (
+    "with tf.GradientTape() as tape:\n    loss = layer(zeros)\nweights = layer.trainable_variables\n"
+    "optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))\n"
+)
 SILENT = {
+    "a step for each layer, which makes an optimizer's slots": (
+        "class Builder:\n  def __init__(self, net):\n    self.net = net\n    self.make_slots()\n"
+        "  def make_slots(self):\n    for at in range(2, self.net.depth):\n      layer = self.net.heads[at]\n"
+        + indent(ONE_LAYER, " " * 6)
+    ),
+    "a step for each layer, outside all functions": "for layer in model.layers:\n"
+    + indent(ONE_LAYER, "    "),
+    "gradients that are added to a variable made after them, for a solver that is no optimizer": (
+        "def value_and_gradient(flat):\n    with tf.GradientTape() as tape:\n        loss = loss_fn(model(flat))\n"
+        "    flats = []\n    for v, g in zip(model.variables, tape.gradient(loss, model.variables)):\n"
+        "        dense = tf.Variable(tf.zeros(v.shape))\n        dense.assign_add(g)\n"
+        "        flats.append(dense.numpy())\n    return loss.numpy(), flats\n"
+        "for x, y in dataset:\n    solve(value_and_gradient, x)\n"
+    ),
     "a few steps of a tape for a few tasks each": (
         "for round in range(4):\n  with tf.GradientTape() as outer:\n    losses = []\n"
         "    for task, (x, y) in enumerate(dataset.take(2)):\n"
@@ -134,6 +152,13 @@ SILENT = {
     "everything compiled": "@tf.function\ndef train():\n  for x, y in dataset:\n" + inline(4) + "train()\n",
 }
 FLAGGED = {
+    "a step for each layer in each step": (
+        "for x, y in dataset:\n  for layer in model.layers:\n" + indent(ONE_LAYER, " " * 4), 7),
+    "a step for each layer, in a function that may run on each step": (
+        "def step(zeros):\n  for layer in model.layers:\n" + indent(ONE_LAYER, " " * 4), 7),
+    "a step with a variable made before its gradients": (
+        "def fit():\n    w = tf.Variable(1.0)\n    for x, y in dataset:\n        with tf.GradientTape() as tape:\n"
+        "            loss = loss_fn(y, w * x)\n        w.assign_sub(tape.gradient(loss, w))\nfit()\n", 8),
     "a step for each of ten tasks, in a few steps of another tape": (
         "for round in range(10):\n  with tf.GradientTape() as outer:\n    losses = []\n"
         "    for task, (x, y) in enumerate(dataset.take(10)):\n"

@@ -271,6 +271,7 @@ class GradientSteps:
             for call in _between(self._updates.get(function, []), order, end)
             if any(self._mentions(arg, held) for arg in call.args) or self._lies_in(gradient, call)
         ]
+        found = [call for call in found if not self._is_of_later_variable(call, order)]
         for call, given in _between(self._handed_on.get(function, []), order, end):
             if self._mentions(given, held):
                 found.append(call)
@@ -322,8 +323,17 @@ class GradientSteps:
             if loop.iterable is None or () not in self._keys(loop.iterable, held):
                 continue
             for call in loop.calls:
-                if callee_name(call) in _UPDATES:
+                if callee_name(call) in _UPDATES and not self._is_of_later_variable(call, order):
                     yield call
+
+    def _is_of_later_variable(self, update: cst.Call, order: int) -> bool:
+        """Whether `update` changes a variable that is made after the place `order`, where gradients are asked for: they are
+        none of its own."""
+        of = update.func.value if isinstance(update.func, cst.Attribute) else None
+        found = self._infer.bindings_reaching(of) if isinstance(of, cst.Name) else None
+        if found is None or callee_name(update) not in _UPDATES or self._infer.value(of).kind != "variable":
+            return False
+        return bool(found[1]) and all(b.kind == "assign" and b.at.order > order for b in found[1])
 
     @cached_property
     def _statements(self) -> dict[Function | None, list[tuple[int, cst.CSTNode]]]:
