@@ -12,6 +12,7 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
 from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.limits import CALLS_DEEP
+from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants, mentions, target_names
@@ -65,10 +66,22 @@ class Trials:
                         continue
                     loop = self._loop_around(statement)
                     mentions = self._mentions(target, made)
-                    if loop is None or any(self._may_keep(mention, 0) for mention in mentions):
+                    if loop is None or self._has_layers_of_another(made, loop) or any(self._may_keep(mention, 0) for mention in mentions):
                         continue
                     if any(self._trains(mention, 0) for mention in mentions):
                         yield Trial(loop, made, target.value, any(map(self._is_fitted, mentions)))
+
+    def _has_layers_of_another(self, made: cst.Call, loop: Loop) -> bool:
+        """Whether `made` only gives layers another head, of a model that the same iteration has built: `Model(model.input,
+        outputs)`."""
+        for part in (part for arg in made.args for part in descendants(arg.value)):
+            if not isinstance(part, cst.Attribute) or not isinstance(part.value, cst.Name):
+                continue
+            found = self._infer.bindings_reaching(part.value)
+            if self._infer.value(part.value).kind == "model" and found is not None:
+                if found[1] and all(loop in loops_around(binding.at.block.loop) for binding in found[1]):
+                    return True
+        return False
 
     # Loops
 

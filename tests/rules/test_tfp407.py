@@ -210,6 +210,21 @@ def test_says_nothing_of(source: str) -> None:
 
 
 FLAGGED = {
+    "a model that gets another head in later trials": """
+        for count in range(100):
+            model = make_model(8)  # <-
+            if count:
+                outputs = tf.keras.layers.Dense(count)(model.layers[-2].output)
+                model = tf.keras.Model(model.input, outputs)
+            model.fit(dataset)
+        """,
+    "a model over the layers of one that is built once": """
+        base = make_model(8)
+        for units in grid:
+            outputs = tf.keras.layers.Dense(units)(base.output)
+            model = tf.keras.Model(base.input, outputs)  # <-
+            model.fit(dataset)
+        """,
     "a compiled step of its own": """
         class Net(tf.keras.Model):
             @tf.function
