@@ -14,11 +14,13 @@ from tflint_perf.analysis.execution.steady_conditions import asks_for_enough
 from tflint_perf.analysis.execution.steps import GradientSteps
 from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.limits import CALLS_DEEP
+from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Binding, Function
-from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, names_read
+from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, is_name, names_read
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.values import UNKNOWN
 from tflint_perf.records import dataclass
 
 # What runs with each gradient step, however seldom the program makes one.
@@ -110,6 +112,8 @@ _VARIABLES = frozenset(
     {"weights", "variables", "trainable_weights", "trainable_variables", "non_trainable_variables"}
 )
 _HOLDERS = ("model", "layer")
+# What is asked of a model that makes no weights.
+_BUILD_NOTHING = frozenset({"layers", "compile", "set_weights"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +151,7 @@ class WeightCopies:
                 sources
                 and self._are_models([target, *sources])
                 and not self._are_put_back(target, sources, places)
+                and not self._is_unbuilt(target, call)
             ):
                 yield WeightCopy(call, target, given, tuple(sources))
 
@@ -168,6 +173,43 @@ class WeightCopies:
             for place in places
             for part in descendants(place)
         )
+
+    def _is_unbuilt(self, target: cst.BaseExpression, call: cst.Call) -> bool:
+        """Whether `target`, or what its layers are of, has just been made by a class with a `call`, which makes no weights
+        before it is called: it can be given none, so that `call` moves none."""
+        models = {
+            name.value: name
+            for place in self._reached(target, 0, set())
+            for name in names_read(place)
+            if self._infer.value(name).kind == "model"
+        }
+        return bool(models) and all(self._is_just_made(name, call) for name in models.values())
+
+    def _is_just_made(self, name: cst.Name, call: cst.Call) -> bool:
+        found = self._infer.bindings_reaching(name)
+        if found is None or len(found[1]) != 1 or not self._makes_no_weights(found[1][0].value):
+            return False
+        made, here = found[1][0].at, self._infer.place(call)
+        repeated = [loop for loop in loops_around(here.block.loop) if loop not in loops_around(made.block.loop)]
+        return all(
+            isinstance(parent := self._walk.parents.get(mention), cst.Attribute)
+            and parent.attr.value in _BUILD_NOTHING
+            for mention in self._infer.names.mentions(name.value, found[0])
+            if made.order < self._infer.place(mention).order <= here.order
+            or any(mention in descendants(loop.node) for loop in repeated)
+        )
+
+    def _makes_no_weights(self, made: cst.CSTNode | None) -> bool:
+        """Whether `made` makes an object of a class with a `call`, and its constructor builds nothing, as far as it shows."""
+        value = self._infer.value(made) if isinstance(made, cst.Call) else UNKNOWN
+        if value.klass is None:
+            return value.outside.endswith("()") and self._infer.outside.member(value.outside, "call").known
+        begun = value.klass.methods.get("__init__")
+        builds = (
+            callee_name(part) in ("build", "__call__") or is_name(part.func, "self")
+            for part in (begun.calls if begun is not None else ())
+        )
+        return "call" in value.klass.methods and not any(builds)
 
     def _is_random(self, node: cst.CSTNode) -> bool:
         return any(

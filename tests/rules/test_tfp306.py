@@ -26,6 +26,20 @@ def train_step(x):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "layers of a model that has just been made and has no weights yet": """
+        class Net(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.head = tf.keras.layers.Dense(1)
+            def call(self, x):
+                return self.head(x)
+        for x in dataset:
+            train_step(x)
+            fast = Net()
+            for at, layer in enumerate(fast.layers):
+                layer.set_weights(model.layers[at].get_weights())
+            fast(x)
+        """,
     "of Keras that runs graphs": """
         train = tf.keras.backend.function([model.input], [], updates=[optimizer.get_updates(weights, loss)])
         for step, x in enumerate(dataset):
@@ -184,6 +198,38 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a model that has just been made, and been called for its weights": (
+        """
+        class Net(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.head = tf.keras.layers.Dense(1)
+            def call(self, x):
+                return self.head(x)
+        for x in dataset:
+            train_step(x)
+            fast = Net()
+            fast(x)
+            fast.set_weights(model.get_weights())
+        """,
+        [12],
+    ),
+    "a model that is called further down in the loop, and made above it": (
+        """
+        class Net(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.head = tf.keras.layers.Dense(1)
+            def call(self, x):
+                return self.head(x)
+        fast = Net()
+        for x in dataset:
+            train_step(x)
+            fast.set_weights(model.get_weights())
+            fast(x)
+        """,
+        [11],
+    ),
     "weights of the layers of what is compiled with a loss": (
         """
         class Gan:
