@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.model import Model
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -95,6 +96,8 @@ class EagerInferenceStep(Rule):
             grows, padded = passes.grows(found), _gets_padded(model, found)
             remedy = _FOR_PADDED if padded else "compile the forward pass with `@tf.function`"
             remedy = _FOR_LENGTHS if grows else remedy
+            if not grows and not padded and (draw := _drawn_on_host(model, found)) is not None:
+                remedy = _around_draw(model, draw)
             yield Report(
                 call,
                 f"`{model.module.code_for_node(call.func)}` runs in eager mode, op by op, on each step; {remedy}",
@@ -113,6 +116,27 @@ def _gets_padded(model: Model, found: ForwardPass) -> bool:
     if found.loop is not None:
         return shapes.vary_in(found.loop)
     return found.function is not None and shapes.vary_for(found.function)
+
+
+def _drawn_on_host(model: Model, found: ForwardPass) -> cst.Call | None:
+    """The call that stands against compiling the function of a forward pass, where that draws random numbers on the host,
+    for a value rather than a decision: a trace keeps what it draws."""
+    if found.loop is not None or found.function is None:
+        return None
+    obstacle = model.tracing.obstacle_in_function(found.function)
+    draw = obstacle.node if obstacle is not None else None
+    if not isinstance(draw, cst.Call) or not has(model.qualified(draw.func), "draws-on-host"):
+        return None
+    return draw if isinstance(model.statement_of(draw), cst.Assign | cst.AugAssign | cst.Return) else None
+
+
+def _around_draw(model: Model, draw: cst.Call) -> str:
+    twin = fact(model.qualified(draw.func), "twin")
+    instead = f"draw by `{twin}`" if twin else "have its caller draw"
+    return (
+        f"compiled, it would keep one draw of `{model.module.code_for_node(draw.func)}`, so {instead} and compile the "
+        "forward pass with `@tf.function`"
+    )
 
 
 def _is_now_and_then(model: Model, call: cst.Call) -> bool:

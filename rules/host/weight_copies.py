@@ -190,7 +190,9 @@ class WeightCopies:
         if found is None or len(found[1]) != 1 or not self._makes_no_weights(found[1][0].value):
             return False
         made, here = found[1][0].at, self._infer.place(call)
-        repeated = [loop for loop in loops_around(here.block.loop) if loop not in loops_around(made.block.loop)]
+        repeated = [
+            loop for loop in loops_around(here.block.loop) if loop not in loops_around(made.block.loop)
+        ]
         return all(
             isinstance(parent := self._walk.parents.get(mention), cst.Attribute)
             and parent.attr.value in _BUILD_NOTHING

@@ -66,7 +66,11 @@ class Trials:
                         continue
                     loop = self._loop_around(statement)
                     mentions = self._mentions(target, made)
-                    if loop is None or self._has_layers_of_another(made, loop) or any(self._may_keep(mention, 0) for mention in mentions):
+                    if (
+                        loop is None
+                        or self._has_layers_of_another(made, loop)
+                        or any(self._may_keep(mention, 0) for mention in mentions)
+                    ):
                         continue
                     if any(self._trains(mention, 0) for mention in mentions):
                         yield Trial(loop, made, target.value, any(map(self._is_fitted, mentions)))

@@ -1278,3 +1278,26 @@ def test_names_reduced_retracing_without_a_cost_where_batches_are_padded() -> No
     (found,) = findings("TFP107", source)
     assert "compile the forward pass with `@tf.function(reduce_retracing=True)`" in found.message
     assert costs_told("TFP107", source) == [False]
+
+
+@pytest.mark.parametrize(
+    ("draw", "told"),
+    [
+        ("noise = np.random.rand(8)", True),
+        ("noise = tf.random.uniform((8,))", False),
+        ("noise = 0.0\n            if np.random.rand() < 0.1: return x", False),
+    ],
+)
+def test_where_a_trace_would_keep_a_draw_it_is_told_to_draw_in_tensorflow(draw: str, told: bool) -> None:
+    source = f"""
+        def sample(x):
+            y = model(x)
+            {draw}
+            return y + noise
+        for x, y in dataset:
+            use(sample(x))
+        """
+    (found,) = findings("TFP107", PREAMBLE + "import numpy as np\n" + dedent(source).lstrip())
+    message = "it would keep one draw of `np.random.rand`, so draw by `tf.random.uniform` and compile the forward pass"
+    assert (message in found.message) is told
+    assert "compile the forward pass with `@tf.function`" in found.message
