@@ -181,3 +181,54 @@ def test_what_a_model_runs_whose_base_is_in_another_file_counts(
     results = lint_files(paths, Settings(root=Path(), rules=frozenset({"TFP101"})), 1)
     (finding,) = (finding for result in results for finding in result.findings)
     assert (finding.fix is None, finding.note) == (note is not None, note)
+
+
+AGENT = """
+    import tensorflow as tf
+
+    class Agent:
+        def __init__(self, net):
+            self.net = net
+
+        @tf.function
+        def value(self, state):
+            return {value}
+
+    class Score(tf.keras.metrics.Metric):
+        def build(self, shape):
+            self.width = shape[-1]
+
+        def update_state(self, y, y_pred, sample_weight=None):
+            self.total.assign_add({value})
+"""
+SWITCH = """
+    import tensorflow as tf
+    from agent import Agent, Score
+
+    if __name__ == "__main__":
+        {switch}
+"""
+SWITCHES = {
+    "for all functions": ("tf.config.run_functions_eagerly(True)", "value"),
+    "for a model with a metric": (
+        'tf.keras.Sequential().compile(loss="mse", metrics=[Score()], run_eagerly=True)',
+        "update_state",
+    ),
+}
+
+
+@pytest.mark.parametrize(("switch", "name"), SWITCHES.values(), ids=SWITCHES)
+@pytest.mark.parametrize("hindered", [True, False])
+def test_a_switch_says_what_cannot_be_compiled_in_another_file(
+    project: Path, switch: str, name: str, hindered: bool
+) -> None:
+    value = "float(tf.abs(1.0))" if hindered else "tf.abs(1.0)"
+    settings = Settings(root=Path(), rules=frozenset({"TFP104"}), fixable=frozenset({"TFP104"}))
+    paths = write(project, agent=AGENT.format(value=value), main=SWITCH.format(switch=switch))
+    (found,) = (finding for result in lint_files(paths, settings, 1) for finding in result.findings)
+    assert (f"; remove it once `{name}` can be compiled" in found.message) is hindered
+    assert (found.fix is None) is hindered
+    if hindered:
+        assert f"no fix: `{name}` would be compiled, but `float()` runs on the host, in `" in (
+            found.note or ""
+        )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.execution.trains import METHODS
 from tflint_perf.analysis.model import Function, Model
-from tflint_perf.analysis.python.obstacles import Obstacle
 from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import TRACED
@@ -108,24 +108,53 @@ def _only_applies(model: Model) -> bool:
 
 def _remedy(model: Model, call: cst.Call) -> str:
     hindered = _first_hindered(model, call)
-    return "remove it" if hindered is None else f"remove it once `{hindered[0].name}` can be compiled"
+    return "remove it" if hindered is None else f"remove it once `{hindered[0]}` can be compiled"
 
 
-def _first_hindered(model: Model, call: cst.Call) -> tuple[Function, Obstacle] | None:
-    """The first function that TensorFlow would compile without the switch and cannot, and why."""
+def _first_hindered(model: Model, call: cst.Call) -> tuple[str, Refusal] | None:
+    """The name of the first function that TensorFlow would compile without the switch and cannot, and why."""
     for function in _compiled_then(model, call):
         obstacle = model.tracing.obstacle_in_function(function)
         if obstacle is not None:
-            return function, obstacle
-    return None
+            return function.name, _hindered(function.name, obstacle.reason, obstacle.node)
+    return next(_hindered_elsewhere(model, call), None)
+
+
+def _hindered(name: str, reason: str, node: cst.CSTNode | None = None) -> Refusal:
+    return Refusal(f"`{name}` would be compiled, but {reason}", node)
+
+
+def _hindered_elsewhere(model: Model, call: cst.Call) -> Iterator[tuple[str, Refusal]]:
+    """The like in other files: of all that this one imports, or of the model, losses and metrics that Keras is given."""
+    outside, name = model.infer.outside, model.qualified(call.func)
+    if has(name, "runs-eagerly"):
+        found = outside.hindered_import()
+        if found is not None:
+            yield found[0], _hindered(*found)
+    elif not has(name, "runs-pipelines-eagerly"):
+        for node in descendants(call):
+            paths = model.value(node).paths if isinstance(node, cst.Name | cst.Attribute | cst.Call) else ()
+            for run in (run for path in paths for run in _run_by_keras(path)):
+                reason = outside.hindrance(run, compiled=True)
+                if reason:
+                    function = re.split(r"[.:>]", run)[-1]
+                    yield function, _hindered(function, reason)
+
+
+def _run_by_keras(path: str) -> Iterator[str]:
+    """The paths of what Keras compiles of a function or an object of another file."""
+    if not path.endswith("()"):
+        yield path
+        return
+    for kind in ("model", "metric", "loss"):
+        yield from (f"{path}.{method}" for method in sorted(methods(kind, "compiled")))
 
 
 def _remove(edit: Editor, call: cst.Call, arg: cst.Arg | None = None) -> Repair | Refusal:
     model = edit.model
     hindered = _first_hindered(model, call)
     if hindered is not None:
-        function, obstacle = hindered
-        return Refusal(f"`{function.name}` would be compiled, but {obstacle.reason}", obstacle.node)
+        return hindered[1]
     if arg is not None:
         return Repair(
             "Let Keras compile the step", [edit.remove_argument(call, arg)], safe=False, may_change=TRACED

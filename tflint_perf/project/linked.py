@@ -214,9 +214,13 @@ class Linked:
             thing.nature, thing.elementwise, thing.grows, thing.product, thing.loads, thing.only_generates
         )
 
-    def hindrance(self, path: str) -> str:
-        """What stands against tracing what calling it runs, and where."""
-        return self._files.hindrance(self._files.follow(self._file, path))
+    def hindrance(self, path: str, *, compiled: bool = False) -> str:
+        """What stands against tracing what calling it runs, and where; with `compiled`, also where it is compiled."""
+        return self._files.hindrance(self._files.follow(self._file, path), compiled=compiled)
+
+    def hindered_import(self) -> tuple[str, str] | None:
+        """The name of the first function that TensorFlow compiles in what this file imports, and what stands against that."""
+        return self._files.hindered_behind(self._file)
 
     def class_facts(self, path: str) -> ClassFacts:
         """What kind of class it is, by all its bases in the project."""

@@ -156,9 +156,11 @@ class Files:
 
     # Tracing
 
-    def hindrance(self, found: Found | None) -> str:
-        """What stands against tracing what calling a function or an object runs, and where; "" for nothing."""
-        start = self._runs_in_eager_mode(found)
+    def hindrance(self, found: Found | None, *, compiled: bool = False) -> str:
+        """What stands against tracing what calling a function or an object runs, and where; "" for nothing. Of what is
+        compiled, that stands against compiling it and counts only where `compiled` says so."""
+        is_named = compiled and found is not None and found.what == "thing"
+        start = found if is_named else self._runs_in_eager_mode(found)
         if start is None:
             return ""
         return self.around.known(self._hindered, (start.file, start.name), "", lambda: self._hindrance(start))
@@ -169,6 +171,17 @@ class Files:
             if reason:
                 return f"{reason}, in `{run.name.rpartition('>')[2]}` of {run.file.name}"
         return ""
+
+    def hindered_behind(self, file: Path) -> tuple[str, str] | None:
+        """The name of the first function that TensorFlow compiles, in the modules that a file imports and in those that
+        these import, and what stands against tracing it."""
+        for module in self.texts.files_behind(file):
+            said = self.summary(module)
+            for name in self._hindrances_in(module).traced if not said.partial else ():
+                reason = self.hindrance(Found(module, name, "thing", said.things.get(name)), compiled=True)
+                if reason:
+                    return name.rpartition(".")[2].rpartition(">")[2], reason
+        return None
 
     def _runs_in_eager_mode(self, found: Found | None) -> Found | None:
         """The function that a call runs in eager mode: of an object its `__call__`, or what Keras has that call."""

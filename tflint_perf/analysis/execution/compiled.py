@@ -24,6 +24,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.caller import State
 from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.classes import CONSTRUCTORS
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import is_progress_bar
 from tflint_perf.analysis.values.outside import name_outside
@@ -71,9 +72,10 @@ class Compiled:
         return function in self._traced
 
     def would_be_traced(self, function: Function) -> bool:
-        """Like `is_traced`, also where the file turns eager mode on for everything."""
+        """Like `is_traced`, also where the file turns eager mode on for everything; what makes an object's variables, once,
+        is none of these."""
         self.state(function)
-        return function in self._traceable
+        return function in self._traceable and function.name not in CONSTRUCTORS
 
     def is_switched_off(self, function: Function) -> bool:
         """Whether `function` would be compiled, by itself or with all that calls it, without a switch that turns eager

@@ -18,15 +18,18 @@ if TYPE_CHECKING:
 class Hindrances:
     """The functions that tracing would change or break, by their names for other files, each with the reason.
 
-    A function answers for itself, and for what has no name there; what it calls besides answers for itself.
+    A function answers for itself, and for what has no name there; what it calls besides answers for itself. `traced` are
+    those that TensorFlow itself compiles, unless a program has all of them run in eager mode.
     """
 
     reasons: dict[str, str]
+    traced: tuple[str, ...] = ()
 
 
 def hindrances(model: Model) -> Hindrances:
     """Those of all functions that other files may call."""
-    return Hindrances(dict(_reasons(model)))
+    functions = filter(model.compiled.would_be_traced, model.walk.functions.values())
+    return Hindrances(dict(_reasons(model)), tuple(name for name in map(name_called, functions) if name))
 
 
 def _reasons(model: Model) -> Iterator[tuple[str, str]]:

@@ -93,8 +93,13 @@ class Outside(Protocol):
     def mapped(self, path: str) -> Mapped:
         """What it does as a function given to `Dataset.map`."""
 
-    def hindrance(self, path: str) -> str:
-        """What stands against tracing what calling it runs, and where; "" where nothing is known to."""
+    def hindrance(self, path: str, *, compiled: bool = False) -> str:
+        """What stands against tracing what calling it runs, and where; "" where nothing is known to. With `compiled`, also
+        where it is compiled."""
+
+    def hindered_import(self) -> tuple[str, str] | None:
+        """The name of the first function that TensorFlow compiles, in the modules that this file imports and in those that
+        these import, of which something is known to stand against that, and what."""
 
     def class_facts(self, path: str) -> ClassFacts:
         """What kind of class it is."""
@@ -192,9 +197,13 @@ class Nothing:
         """Nothing known."""
         return Mapped()
 
-    def hindrance(self, path: str) -> str:
+    def hindrance(self, path: str, *, compiled: bool = False) -> str:
         """Nothing."""
         return ""
+
+    def hindered_import(self) -> tuple[str, str] | None:
+        """Nothing."""
+        return None
 
     def class_facts(self, path: str) -> ClassFacts:
         """Nothing known."""
