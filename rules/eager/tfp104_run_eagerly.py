@@ -77,12 +77,7 @@ class RunEagerly(Rule):
                     partial(_remove, call=call, arg=arg),
                     as_measured=not _only_applies(model),  # the experiment trains
                 )
-        switches = [
-            call
-            for call in model.calls_named("run_functions_eagerly", "experimental_run_functions_eagerly")
-            if has(model.qualified(call.func), "runs-eagerly")
-        ]
-        for call in switches if all(model.left_on.is_on(call, 0, "run_eagerly") for call in switches) else ():
+        for call in model.left_on.eager_switches():
             yield Report(
                 call,
                 f"`run_functions_eagerly(True)` runs every `tf.function` as plain Python; {_remedy(model, call)}",

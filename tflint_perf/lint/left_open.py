@@ -10,7 +10,7 @@ from tflint_perf.analysis.links.summary import paths_of_bases
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.pipelines.given_streams import takers_of_streams
 from tflint_perf.analysis.values.caller import Caller, Given, Passed
-from tflint_perf.analysis.values.outside import AskedAboutCallers, name_given, name_outside
+from tflint_perf.analysis.values.outside import PROGRAMS, AskedAboutCallers, name_given, name_outside
 from tflint_perf.catalogue.registry import rules_about
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.lint.asking import InternalError, Reports, reports_of
@@ -37,6 +37,7 @@ _COMPILED = Caller("compile", "compiled")
 _ONCE = Caller(
     "call", "eager", given=(Given("*", -1, None, of_functional_model=True),), passed=(Passed("*", -1),)
 )
+_IN_EAGER = Caller("import", "eager")
 _CONSUMING = Caller("consume", which="*")
 
 
@@ -75,7 +76,7 @@ def _open(
 
     Which these are shows when the rules are asked again: supposing that all functions run per step, there may
     be more findings; supposing that all are compiled, or run once, there may be fewer, and more of rules about
-    compiled code.
+    compiled code; supposing that programs run nothing compiled, there may be fewer, too.
     """
     found = _nodes(reports)
     differ = _nodes(_supposing((_PER_STEP, _CONSUMING), model, rules, outside)) ^ found
@@ -91,16 +92,26 @@ def _open(
         differ |= found - _nodes(compiled)
         differ |= _nodes(pair for pair in compiled if pair[0] in of_compiled) - found
     takers = {*takers_of_streams(model.infer, model.calls), *model.given_models.takers(differ)}
+    programs = (PROGRAMS,) if _are_for_programs(model, reports, outside) else ()
     if not differ and not takers:
-        return {}
+        return dict.fromkeys(programs, ())
     functions = model.calls.functions_outside(differ | model.draws.handed_on_from(differ))
     named = {name_outside(function): function.owner for function in functions}
     named |= {name: function.owner for function in takers if (name := name_given(function))}
-    offered = dict.fromkeys(sorted(model.exported_datasets.names_of(differ)), ())
+    offered = dict.fromkeys((*programs, *sorted(model.exported_datasets.names_of(differ))), ())
     return offered | {
         name: paths_of_bases(model, owner) if owner is not None else ()
         for name, owner in sorted(named.items(), key=lambda pair: pair[0])
     }
+
+
+def _are_for_programs(model: Model, reports: Reports, outside: AskedAboutCallers) -> bool:
+    """Whether a finding would not be one in programs that have all compiled functions run in eager mode."""
+    about = {rule for rule, report in reports if model.is_compiled(report.node)}
+    if not about:
+        return False
+    found = _nodes(pair for pair in reports if pair[0] in about)
+    return not found <= _nodes(_supposing((_IN_EAGER,), model, list(about), outside))
 
 
 def _supposing(

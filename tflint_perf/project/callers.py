@@ -12,10 +12,12 @@ from pathlib import Path
 from tflint_perf.analysis.links.summary import Thing, Use
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.values.caller import Caller, Callers, Given
-from tflint_perf.analysis.values.outside import RUN_OVER
+from tflint_perf.analysis.values.outside import PROGRAMS, RUN_OVER
 from tflint_perf.finding import Via
+from tflint_perf.project.imported import imported_by
 from tflint_perf.project.mentions import Mentions, words_for_callers
 from tflint_perf.project.modules import Files, Found
+from tflint_perf.project.programs import Programs
 from tflint_perf.project.uses_in import UsesIn
 
 # How many functions up a chain of callers in different files is followed.
@@ -40,11 +42,15 @@ def callers_of(
     A method is asked about with the paths of the bases of its class. Where many files have to be looked through, so many
     processes share them.
     """
+    programs = [file for file, names in asked.items() if PROGRAMS in names]
+    asked = {file: {name: names[name] for name in names if name != PROGRAMS} for file, names in asked.items()}
     search = _searched(asked, files, project, mentions, processes)
     found: dict[Path, dict[str, tuple[Caller, ...]]] = {}
     for file, name in _places(asked):
         if callers := search.callers((file, name)):
             found.setdefault(file, {})[name] = tuple(_seen_from(file, caller) for caller in callers)
+    for file in filter(search.programs.run_eagerly, programs):
+        found.setdefault(file, {})[PROGRAMS] = (Caller("import", "eager"),)
     return dict(found)
 
 
@@ -205,6 +211,21 @@ class _Search:
         # A notebook's cells are looked at only where one of the words is in it at all.
         found.update(file for file in self._notebooks if self._mentions.imported_of(file, words))
         return sorted(found, key=self._order.__getitem__)
+
+    @cached_property
+    def programs(self) -> Programs:
+        """The programs of the project, by what they import."""
+        return Programs(self._files, self._importing_file, self._mentions.text)
+
+    @remembered
+    def _importing_file(self, module: Path) -> list[Path]:
+        """The files of the project that import a module of it."""
+        search, words = self._files.texts.search, words_for_callers(module, "", self._packages)
+        return [
+            file
+            for file in self._importing(words)
+            if module in imported_by(file, self._mentions.modules(file), search)
+        ]
 
     @cached_property
     def _order(self) -> dict[Path, int]:

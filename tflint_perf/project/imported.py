@@ -42,12 +42,12 @@ def _look(project: Sequence[Path], neighbours: Neighbours) -> tuple[frozenset[Pa
     search = ModuleSearch(neighbours.root, neighbours.around, mentions.text)
     with neighbours.around.hearing() as heard:
         found = frozenset(
-            module for file in project for module in _imported_by(file, mentions.modules(file), search)
+            module for file in project for module in imported_by(file, mentions.modules(file), search)
         )
     return found, heard
 
 
-def _imported_by(file: Path, names: Iterable[str], search: ModuleSearch) -> Iterator[Path]:
+def imported_by(file: Path, names: Iterable[str], search: ModuleSearch) -> Iterator[Path]:
     """The other modules of the project behind these dotted names."""
     for name in names:
         module, _ = search.module_of(file, name)

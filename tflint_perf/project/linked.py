@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tflint_perf.analysis.links.summary import Part, Thing
 from tflint_perf.analysis.values.caller import Batch, Caller, Callers, Given
-from tflint_perf.analysis.values.outside import RUN_OVER, ClassFacts, Mapped
+from tflint_perf.analysis.values.outside import PROGRAMS, RUN_OVER, ClassFacts, Mapped
 from tflint_perf.analysis.values.values import (
     COMPILER,
     STREAMS,
@@ -241,7 +241,10 @@ class Linked:
         """Who in other files calls a function of this file."""
         self.asked = True
         known = self._callers.get(function, ())
-        return (*known, *self._supposed)
+        return (
+            *known,
+            *(each for each in self._supposed if (each.how == "import") == (function == PROGRAMS)),
+        )
 
     def given(self, function: str, parameter: str, place: int) -> Value:
         """What callers in other files are known to give as a parameter, as far as they say anything."""

@@ -121,7 +121,8 @@ class Compiled:
         }
         self._traced.update(of_keras)
         self._traceable = set(self._traced)
-        if self._everything_eager():
+        everything_eager = self._everything_eager()
+        if everything_eager:
             self._switched_off = self._traced.difference(of_keras) | self._by_keras
             self._traced.clear()
         states: dict[Function, State] = dict.fromkeys(self._traced, "compiled")
@@ -129,7 +130,8 @@ class Compiled:
         states.update(dict.fromkeys(self._handed.replaced - self._traced, "unknown"))
         states.update(dict.fromkeys(filter(_is_defined_anew, functions), "unknown"))
         self._spread_eager(functions, states)
-        self._spread_compiled(functions, states)
+        if not everything_eager:
+            self._spread_compiled(functions, states)
         return states
 
     def _is_traced_where_defined(self, function: Function) -> bool:
@@ -137,8 +139,12 @@ class Compiled:
         return any(self._infer.compiles(decorator) or self._is_tracer(decorator) for decorator in decorators)
 
     def _everything_eager(self) -> bool:
-        """Whether the file, or a module that it imports, has all compiled functions run in eager mode."""
-        return any(map(_switches_off, self._infer.texts_of_imports)) or any(
+        """Whether the file, a module that it imports or each program that it is part of has all compiled functions run in
+        eager mode."""
+        programs = self._calls.programs() if self._traced else ()
+        if programs and all(program.state == "eager" for program in programs):
+            return True
+        return any(map(turns_eager_on, self._infer.texts_of_imports)) or any(
             has(self._names.qualified(call.func), "runs-eagerly")
             and is_name(argument(call, 0, "run_eagerly"), "True")
             and not self._is_behind_flag(call)
@@ -312,7 +318,7 @@ def _is_result(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Call)
 
 
-def _switches_off(text: bytes) -> bool:
+def turns_eager_on(text: bytes) -> bool:
     """Whether importing a module of this text has all compiled functions run in eager mode."""
     return b"functions_eagerly" in text and _SWITCH.search(text) is not None
 

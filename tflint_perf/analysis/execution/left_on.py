@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has, last_names
 from tflint_perf.analysis.conventions import names_a_test, names_debugging
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Function
@@ -23,6 +24,23 @@ class LeftOn:
     def is_on(self, call: cst.Call, position: int | None, keyword: str) -> bool:
         """Whether `call` says `True`, and always runs."""
         return is_name(argument(call, position, keyword), "True") and self.always_runs(call)
+
+    def eager_switches(self) -> list[cst.Call]:
+        """The calls that have all compiled functions run in eager mode: none where a condition decides that, or a call
+        takes it back."""
+        switches = [
+            call
+            for call in self._walk.calls_named(*last_names("runs-eagerly"))
+            if has(self._infer.names.qualified(call.func), "runs-eagerly")
+        ]
+        return switches if all(self.is_on(call, 0, "run_eagerly") for call in switches) else []
+
+    def turns_eager_on(self) -> bool:
+        """Whether the file, run as a program, has all compiled functions run in eager mode; who runs one that calls nothing
+        itself calls what does so."""
+        functions = [self._calls.function_at(call) for call in self.eager_switches()]
+        idle = not self._walk.module_calls
+        return any(idle or function is None or self._calls.sites(function) for function in functions)
 
     def always_runs(self, node: cst.CSTNode) -> bool:
         """Whether `node` always runs, under no condition, exception handler, test or debugging helper."""

@@ -147,12 +147,14 @@ class Use:
 class Summary:
     """All that a file defines. `imports` leads from names to dotted names, `stars` names modules imported whole.
 
-    A `partial` one holds the imports alone, and `defined` the names of what else there is.
+    Who runs the file as a program `turns_eager_on` for all compiled functions. A `partial` one holds the imports alone, and
+    `defined` the names of what else there is.
     """
 
     imports: dict[str, str]
     stars: tuple[str, ...]
     things: dict[str, Thing]
+    turns_eager_on: bool = False
     partial: bool = False
     defined: frozenset[str] = frozenset()
 
@@ -166,7 +168,7 @@ def summarise(model: Model) -> Summary:
         if name != "*" and bindings and bindings[-1].kind == "import"
     }
     stars = tuple(binding.imported.removesuffix("*").removesuffix(".") for binding in top.get("*", ()))
-    return Summary(imports, stars, dict(_things(model)))
+    return Summary(imports, stars, dict(_things(model)), model.left_on.turns_eager_on())
 
 
 def _things(model: Model) -> Iterator[tuple[str, Thing]]:

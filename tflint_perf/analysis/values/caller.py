@@ -9,7 +9,7 @@ from typing import Literal
 from tflint_perf.finding import Via
 from tflint_perf.records import dataclass
 
-How = Literal["call", "compile", "other", "consume", "drive"]
+How = Literal["call", "compile", "other", "consume", "drive", "import"]
 # Whether TensorFlow traces a piece of code.
 State = Literal["compiled", "eager", "unknown"]
 # How a batch is made on the host.
@@ -67,7 +67,8 @@ class Caller:
     `guarded` of one that a guard or a cache keeps from being made on each step, and `taped` of one that is part of a gradient
     step, as what its tape records is.
     `fates` is what becomes there of what the call gives, `parts` what becomes of the parts of a tuple.
-    "drive" is what takes the next of what a generator of this file yields.
+    "drive" is what takes the next of what a generator of this file yields. "import" is a program that the file is part of,
+    and "eager" its state where it has all compiled functions run in eager mode.
     "consume" is what takes the elements of a dataset that comes from this file: `which` part of a tuple, "[1]", or ""
     for what is none, or "*" for any. `given` are the arguments from which batches are taken that Python makes, and
     `fed` says that what the call gives goes into a step, `learned_from` into a gradient step, `trains` that a step loop around the call trains, and

@@ -12,7 +12,7 @@ from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.values.callees import Callees
 from tflint_perf.analysis.values.caller import Caller, Given
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.outside import Outside, name_given, name_outside
+from tflint_perf.analysis.values.outside import PROGRAMS, Outside, name_given, name_outside
 
 # Rounds of asking who is called.
 _ROUNDS = 3
@@ -126,6 +126,10 @@ class CallGraph:
         names = filter(None, map(name_outside, (function, *self.makers_of_iterators(function))))
         callers = (caller for name in names for caller in self._outside.callers(name))
         return tuple(caller for caller in callers if caller.how != "consume")
+
+    def programs(self) -> tuple[Caller, ...]:
+        """The programs of other files that this one is part of, where that is known."""
+        return self._outside.callers(PROGRAMS)
 
     def given_outside(self, function: Function, name: str, *, per_step: bool = False) -> Iterator[Given]:
         """What callers in other files, or those that do so on each step, give as a parameter, as far as they say."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.python.scopes import Function
 
 
+# By this name it is asked which programs a file is part of, as it is by that of a function who calls it.
+PROGRAMS = "<programs>"
 # What runs where a loop goes over an object, or asks it for an item.
 RUN_OVER = ("__getitem__", "__iter__", "__next__")
 
@@ -105,7 +107,7 @@ class Outside(Protocol):
         """What kind of class it is."""
 
     def callers(self, function: str) -> tuple[Caller, ...]:
-        """Who in other files calls a function of this file: "train_step", "Agent.learn"."""
+        """Who in other files calls a function of this file: "train_step", "Agent.learn"; or `PROGRAMS`, which import it."""
 
     def given(self, function: str, parameter: str, place: int) -> Value:
         """What callers in other files are known to give as a parameter."""
