@@ -330,8 +330,10 @@ class GradientSteps:
         """Whether `update` changes a variable that is made after the place `order`, where gradients are asked for: they are
         none of its own."""
         of = update.func.value if isinstance(update.func, cst.Attribute) else None
-        found = self._infer.bindings_reaching(of) if isinstance(of, cst.Name) else None
-        if found is None or callee_name(update) not in _UPDATES or self._infer.value(of).kind != "variable":
+        if not isinstance(of, cst.Name) or callee_name(update) not in _UPDATES:
+            return False
+        found = self._infer.bindings_reaching(of)
+        if found is None or self._infer.value(of).kind != "variable":
             return False
         return bool(found[1]) and all(b.kind == "assign" and b.at.order > order for b in found[1])
 
