@@ -154,9 +154,9 @@ class Summary:
     imports: dict[str, str]
     stars: tuple[str, ...]
     things: dict[str, Thing]
-    turns_eager_on: bool = False
     partial: bool = False
     defined: frozenset[str] = frozenset()
+    turns_eager_on: bool = False
 
 
 def summarise(model: Model) -> Summary:
@@ -168,7 +168,7 @@ def summarise(model: Model) -> Summary:
         if name != "*" and bindings and bindings[-1].kind == "import"
     }
     stars = tuple(binding.imported.removesuffix("*").removesuffix(".") for binding in top.get("*", ()))
-    return Summary(imports, stars, dict(_things(model)), model.left_on.turns_eager_on())
+    return Summary(imports, stars, dict(_things(model)), turns_eager_on=model.left_on.turns_eager_on())
 
 
 def _things(model: Model) -> Iterator[tuple[str, Thing]]:
