@@ -148,7 +148,7 @@ class Compiled:
             has(self._names.qualified(call.func), "runs-eagerly")
             and is_name(argument(call, 0, "run_eagerly"), "True")
             and not self._is_behind_flag(call)
-            for call in self._walk.calls_named("run_functions_eagerly", "experimental_run_functions_eagerly")
+            for call in self._walk.calls_named(*last_names("runs-eagerly"))
         )
 
     def _is_behind_flag(self, call: cst.Call) -> bool:
