@@ -50,7 +50,7 @@ class RunEagerly(Rule):
     ## What is left alone
 
     `False` and values from elsewhere, switches under any condition, in a function for debugging or in a test,
-    and a file that switches back. Where code in the file would then be compiled but cannot be, since
+    and a file that switches back. Where code in the file, or in what it imports, would then be compiled but cannot be, since
     it calls `.numpy()` or keeps a metric's tensors in a list, for instance, the finding says that this has to be changed first.
 
     ## Sources

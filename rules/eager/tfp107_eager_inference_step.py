@@ -73,7 +73,8 @@ class EagerInferenceStep(Rule):
     timed and whose results nobody reads, models whose own code can't
     be traced, and what is a `tf.function` in a program that runs all of them eagerly (TFP104 names the cause). The fix is refused, and the finding says why, where
     tracing would change or break the function around the call, and where an input gets longer with each call: each
-    length would be retraced, unless an `input_signature` leaves it open.
+    length would be retraced, unless an `input_signature` leaves it open. Where the function draws random numbers by NumPy or
+    Python, which a trace would keep, the finding says so.
 
     ## Sources
 

@@ -57,7 +57,7 @@ class WeightsThroughHost(Rule):
     ## What is left alone
 
     Copies under a condition, every so many steps, or once an epoch; weights that are saved, loaded, restored
-    or changed at random. There is no fix where a list of weights is used for something else, too.
+    or changed at random; a model that has just been made by a class with a `call`, and has no weights yet. There is no fix where a list of weights is used for something else, too.
 
     ## Sources
 

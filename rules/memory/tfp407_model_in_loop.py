@@ -54,7 +54,8 @@ class ModelInLoop(Rule):
     ## What is left alone
 
     Models that are kept, returned or passed to other files; loops of up to five iterations, and of up to twenty that each build
-    another model (`Dense(units)`, where the loop goes over `units`); loaded models; eager training;
+    another model (`Dense(units)`, where the loop goes over `units`); loaded models; another head for layers of a model
+    that the same trial builds; eager training;
     loops that call `clear_session()`, `gc.collect()` or `del`, whose authors know of the problem, or set up a TPU anew.
 
     ## Sources

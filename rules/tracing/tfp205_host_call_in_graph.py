@@ -63,7 +63,7 @@ class HostCallInGraph(Rule):
 
     `tf.print`, bodies of `tf.py_function` and `tf.numpy_function`, arithmetic on static shapes, `print` of what
     Python knows (`print("Tracing", x.shape)`), `float()` and `int()` where AutoGraph turns them into `tf.cast`, code
-    that checks in which mode it runs, and functions that may run in eager mode as well, such as `Model.call`
+    that checks in which mode it runs, a file all of whose programs have all functions run eagerly (TFP104 names the switch), and functions that may run in eager mode as well, such as `Model.call`
     in a file that does not fit the model.
 
     ## Sources
