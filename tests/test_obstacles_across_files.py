@@ -229,6 +229,6 @@ def test_a_switch_says_what_cannot_be_compiled_in_another_file(
     assert (f"; remove it once `{name}` can be compiled" in found.message) is hindered
     assert (found.fix is None) is hindered
     if hindered:
-        assert f"no fix: `{name}` would be compiled, but `float()` runs on the host, in `" in (
+        assert f"no fix: `{name}` would be compiled, but `float()` runs on the host (agent.py, line " in (
             found.note or ""
         )

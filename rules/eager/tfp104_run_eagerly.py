@@ -12,6 +12,7 @@ from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.execution.trains import METHODS
 from tflint_perf.analysis.model import Function, Model
 from tflint_perf.analysis.python.syntax import descendants
+from tflint_perf.analysis.values.outside import Outside
 from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import TRACED
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -129,20 +130,18 @@ def _hindered_elsewhere(model: Model, call: cst.Call) -> Iterator[tuple[str, Ref
     elif not has(name, "runs-pipelines-eagerly"):
         for node in descendants(call):
             paths = model.value(node).paths if isinstance(node, cst.Name | cst.Attribute | cst.Call) else ()
-            for run in (run for path in paths for run in _run_by_keras(path)):
-                reason = outside.hindrance(run, compiled=True)
-                if reason:
-                    function = re.split(r"[.:>]", run)[-1]
-                    yield function, _hindered(function, reason)
+            for path in paths:
+                yield from _hindered_by_keras(outside, path)
 
 
-def _run_by_keras(path: str) -> Iterator[str]:
-    """The paths of what Keras compiles of a function or an object of another file."""
-    if not path.endswith("()"):
-        yield path
-        return
-    for kind in ("model", "metric", "loss"):
-        yield from (f"{path}.{method}" for method in sorted(methods(kind, "compiled")))
+def _hindered_by_keras(outside: Outside, path: str) -> Iterator[tuple[str, Refusal]]:
+    """What Keras would compile and cannot, of a function or an object of another file."""
+    if path.endswith("()"):
+        names = (name for kind in ("model", "metric", "loss") for name in sorted(methods(kind, "compiled")))
+        reasons = {name: outside.hindrance_of_compiled(f"{path}.{name}") for name in names}
+    else:
+        reasons = {re.split(r"[.:>]", path)[-1]: outside.hindrance(path)}
+    yield from ((name, _hindered(name, reason)) for name, reason in reasons.items() if reason)
 
 
 def _remove(edit: Editor, call: cst.Call, arg: cst.Arg | None = None) -> Repair | Refusal:

@@ -110,7 +110,7 @@ def hindrances_in_source(source: Source) -> Hindrances:
     from tflint_perf.analysis.links.hindrances import Hindrances, hindrances
     from tflint_perf.analysis.links.paths import PATHS
 
-    return _asked(source, PATHS, hindrances) or Hindrances({})
+    return _asked(source, PATHS, hindrances) or Hindrances({}, {})
 
 
 def uses_in_source(source: Source, outside: Outside) -> tuple[Use, ...]:

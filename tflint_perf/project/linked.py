@@ -214,9 +214,13 @@ class Linked:
             thing.nature, thing.elementwise, thing.grows, thing.product, thing.loads, thing.only_generates
         )
 
-    def hindrance(self, path: str, *, compiled: bool = False) -> str:
-        """What stands against tracing what calling it runs, and where; with `compiled`, also where it is compiled."""
-        return self._files.hindrance(self._files.follow(self._file, path), compiled=compiled)
+    def hindrance(self, path: str) -> str:
+        """What stands against tracing what calling it runs, and where."""
+        return self._files.hindrance(self._files.follow(self._file, path))
+
+    def hindrance_of_compiled(self, path: str) -> str:
+        """What is seen to stand against tracing it where TensorFlow compiles it, and where."""
+        return self._files.hindrance_of_compiled(self._files.follow(self._file, path))
 
     def hindered_import(self) -> tuple[str, str] | None:
         """The name of the first function that TensorFlow compiles in what this file imports, and what stands against that."""

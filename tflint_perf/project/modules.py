@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from tflint_perf.analysis.links.hindrances import Hindrances
+from tflint_perf.analysis.links.hindrances import Hindrances, Seen
 from tflint_perf.analysis.links.summary import Summary, Thing
 from tflint_perf.project.cache import Cache
 from tflint_perf.project.module_search import tokens_of
@@ -156,11 +156,9 @@ class Files:
 
     # Tracing
 
-    def hindrance(self, found: Found | None, *, compiled: bool = False) -> str:
-        """What stands against tracing what calling a function or an object runs, and where; "" for nothing. Of what is
-        compiled, that stands against compiling it and counts only where `compiled` says so."""
-        is_named = compiled and found is not None and found.what == "thing"
-        start = found if is_named else self._runs_in_eager_mode(found)
+    def hindrance(self, found: Found | None) -> str:
+        """What stands against tracing what calling a function or an object runs, and where; "" for nothing."""
+        start = self._runs_in_eager_mode(found)
         if start is None:
             return ""
         return self.around.known(self._hindered, (start.file, start.name), "", lambda: self._hindrance(start))
@@ -174,14 +172,17 @@ class Files:
 
     def hindered_behind(self, file: Path) -> tuple[str, str] | None:
         """The name of the first function that TensorFlow compiles, in the modules that a file imports and in those that
-        these import, and what stands against tracing it."""
+        these import, and what is seen to stand against tracing it."""
         for module in self.texts.files_behind(file):
-            said = self.summary(module)
-            for name in self._hindrances_in(module).traced if not said.partial else ():
-                reason = self.hindrance(Found(module, name, "thing", said.things.get(name)), compiled=True)
-                if reason:
-                    return name.rpartition(".")[2].rpartition(">")[2], reason
+            traced = {} if self.summary(module).partial else self._hindrances_in(module).traced
+            for name, seen in traced.items():
+                return name.rpartition(".")[2].rpartition(">")[2], _told(seen, module)
         return None
+
+    def hindrance_of_compiled(self, found: Found | None) -> str:
+        """What is seen to stand against tracing a function that TensorFlow compiles, and where; "" for nothing."""
+        seen = self._hindrances_in(found.file).traced.get(found.name) if found is not None else None
+        return _told(seen, found.file) if found is not None and seen is not None else ""
 
     def _runs_in_eager_mode(self, found: Found | None) -> Found | None:
         """The function that a call runs in eager mode: of an object its `__call__`, or what Keras has that call."""
@@ -317,3 +318,7 @@ class Files:
         ):
             return self._follow(found.file, found.thing.path, depth + 1)
         return found
+
+
+def _told(seen: Seen, file: Path) -> str:
+    return f"{seen.reason} ({file.name}, line {seen.row})"

@@ -42,7 +42,7 @@ def hindrances_of(file: Path, data: bytes) -> Hindrances:
     try:
         return hindrances_in_source(Source.from_bytes(data, str(file)))
     except (SourceError, InternalError):
-        return Hindrances({})
+        return Hindrances({}, {})
 
 
 def _imports_alone(data: bytes) -> Summary:

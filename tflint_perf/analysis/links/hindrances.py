@@ -15,21 +15,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """A reason against tracing, and the row where it is seen."""
+
+    reason: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hindrances:
     """The functions that tracing would change or break, by their names for other files, each with the reason.
 
     A function answers for itself, and for what has no name there; what it calls besides answers for itself. `traced` are
-    those that TensorFlow itself compiles, unless a program has all of them run in eager mode.
+    those that TensorFlow itself compiles unless a program has all of them run in eager mode, which something is seen to
+    stand against.
     """
 
     reasons: dict[str, str]
-    traced: tuple[str, ...] = ()
+    traced: dict[str, Seen]
 
 
 def hindrances(model: Model) -> Hindrances:
     """Those of all functions that other files may call."""
-    functions = filter(model.compiled.would_be_traced, model.walk.functions.values())
-    return Hindrances(dict(_reasons(model)), tuple(name for name in map(name_called, functions) if name))
+    return Hindrances(dict(_reasons(model)), dict(_of_traced(model)))
 
 
 def _reasons(model: Model) -> Iterator[tuple[str, str]]:
@@ -38,6 +46,14 @@ def _reasons(model: Model) -> Iterator[tuple[str, str]]:
         reason = _reason(model, function) if name else ""
         if reason:
             yield name, reason
+
+
+def _of_traced(model: Model) -> Iterator[tuple[str, Seen]]:
+    for function in filter(model.compiled.would_be_traced, model.walk.functions.values()):
+        name = name_called(function)
+        obstacle = model.tracing.obstacle_in_function(function, as_seen=True) if name else None
+        if obstacle is not None:
+            yield name, Seen(obstacle.reason, model.row(obstacle.node) or 1)
 
 
 def _reason(model: Model, function: Function) -> str:

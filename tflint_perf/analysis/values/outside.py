@@ -95,9 +95,11 @@ class Outside(Protocol):
     def mapped(self, path: str) -> Mapped:
         """What it does as a function given to `Dataset.map`."""
 
-    def hindrance(self, path: str, *, compiled: bool = False) -> str:
-        """What stands against tracing what calling it runs, and where; "" where nothing is known to. With `compiled`, also
-        where it is compiled."""
+    def hindrance(self, path: str) -> str:
+        """What stands against tracing what calling it runs, and where; "" where nothing is known to."""
+
+    def hindrance_of_compiled(self, path: str) -> str:
+        """What is seen to stand against tracing it where TensorFlow compiles it, and where; "" for nothing."""
 
     def hindered_import(self) -> tuple[str, str] | None:
         """The name of the first function that TensorFlow compiles, in the modules that this file imports and in those that
@@ -199,7 +201,11 @@ class Nothing:
         """Nothing known."""
         return Mapped()
 
-    def hindrance(self, path: str, *, compiled: bool = False) -> str:
+    def hindrance(self, path: str) -> str:
+        """Nothing."""
+        return ""
+
+    def hindrance_of_compiled(self, path: str) -> str:
         """Nothing."""
         return ""
 
