@@ -140,6 +140,18 @@ CUT = {
     "by a name": ("N = 5\nfew = ds.take(N)\nhere(few)", 5),
     "with stages behind it": ("here(ds.take(5).map(f).batch(2))", 5),
     "islice": ("import itertools\nhere(itertools.islice(ds, 2, 9))", 9),
+    "one batch of all": ("here(ds.map(f).batch(len(x)))", 1),
+    "one batch of all, by its shape": ("n = x.shape[0]\nhere(ds.batch(n).prefetch(1))", 1),
+    "one batch of one of several arrays": (
+        "here(tf.data.Dataset.from_tensor_slices((y, x)).batch(len(x)))",
+        1,
+    ),
+    "batches as large as other data": ("here(ds.batch(len(y)))", None),
+    "batches as large as what a name stood for before": (
+        "x = g()\nn = len(x)\nx = f(x)\nds = tf.data.Dataset.from_tensor_slices(x)\nhere(ds.batch(n))",
+        None,
+    ),
+    "one batch of all, several times": ("here(ds.repeat().batch(len(x)))", None),
     "all": ("here(ds.take(-1))", None),
     "several times": ("here(ds.take(5).repeat())", None),
     "an unknown number": ("here(ds.take(n))", None),

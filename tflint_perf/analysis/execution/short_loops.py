@@ -82,7 +82,7 @@ def _is_part(infer: Inference, loop: Loop) -> bool:
         if name == "zip":
             given = list(sources(infer, iterable))
             return any(_is_part_of_model(infer, each) or _takes_few(infer, each) for each in given)
-    return _is_part_of_model(infer, iterable)
+    return _is_part_of_model(infer, iterable) or infer.integers.cut(iterable) == 1
 
 
 def _acts(loop: Loop) -> bool:

@@ -272,7 +272,7 @@ class Sizes:
         iterable, path = found
         value = self.infer.value(iterable)
         if value.kind in ("dataset", "iterator"):
-            return size_of_element(value)
+            return size_of_element(self.infer, value)
         if isinstance(iterable, cst.Call):
             name, args = callee_name(iterable), [arg.value for arg in iterable.args if arg.keyword is None]
             if name == "zip" and not path and iterable.args and iterable.args[0].star == "*":
@@ -567,7 +567,7 @@ def _drawn(sizes: Sizes, call: cst.Call) -> Size | None:
     if value.kind == "generator" and value.function is not None:
         known = sizes.of_function(value.function, ())
         return known if known != "unknown" else "batch"
-    return size_of_element(value) if value.kind in ("iterator", "dataset") else "batch"
+    return size_of_element(sizes.infer, value) if value.kind in ("iterator", "dataset") else "batch"
 
 
 def _of_list(sizes: Sizes, given: cst.List) -> Size | None:
@@ -731,8 +731,10 @@ def _hears_of_worker(call: cst.Call) -> bool:
     return isinstance(call.func, cst.Attribute) and bool(names_a_worker(last_name(call.func.value)))
 
 
-def size_of_element(value: Value) -> Size:
-    """The size of a dataset's elements: batches, unless it was surely never batched."""
+def size_of_element(infer: Inference, value: Value) -> Size:
+    """The size of a dataset's elements: batches, unless it was surely never batched, or gives all samples at once."""
+    if value.pipelines and all(map(infer.integers.gives_all_at_once, value.pipelines)):
+        return "unknown"
     for pipeline in value.pipelines:
         source = pipeline[0].name
         if fact(source, "batched") == "yes" or source.endswith("(batch_size)"):

@@ -22,7 +22,7 @@ from tflint_perf.analysis.apis.facts import fact
 from tflint_perf.analysis.limits import ALTERNATIVES, NAMES_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding
-from tflint_perf.analysis.python.syntax import argument, callee_name, integer, part_at, string
+from tflint_perf.analysis.python.syntax import argument, callee_name, integer, part_at, same_code, string
 from tflint_perf.analysis.values.caller import passed_as
 from tflint_perf.analysis.values.command_line_options import defaults
 from tflint_perf.analysis.values.iterables import Wrapper, counting, counts_to, wrapper
@@ -321,22 +321,67 @@ class Integers:
         if not ways and isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
             counts = [self._count(node)] if callee_name(node) == "take" else []
         else:
-            counts = [self._count(stage) if (stage := _last_take(way)) is not None else None for way in ways]
+            counts = [self._left(way) for way in ways]
         return _greatest(counts)
+
+    def _left(self, way: Pipeline) -> int | None:
+        """How many elements are left by the stage of a pipeline that cuts it off, or makes one batch of all, with nothing
+        behind it that gives more."""
+        if self.gives_all_at_once(way):
+            return 1
+        for stage in reversed(way):
+            if stage.name == "take":
+                return self._count(stage.call)
+            if stage.name not in _NO_MORE:
+                return None
+        return None
+
+    def gives_all_at_once(self, way: Pipeline) -> bool:
+        """Whether a pipeline's one element is a batch of all samples."""
+        for end in range(len(way), 1, -1):
+            if self.is_one_batch(way[:end]):
+                return True
+            if way[end - 1].name not in _NO_MORE:
+                return False
+        return False
+
+    def is_one_batch(self, way: Pipeline) -> bool:
+        """Whether the last stage of a pipeline makes one batch of all that its source slices: `.batch(len(x))`."""
+        *before, last = way
+        if last.name not in ("batch", "padded_batch") or not before or before[0].name != "from_tensor_slices":
+            return False
+        if last.origin is not None or not {stage.name for stage in before[1:]} <= _NO_MORE:
+            return False
+        measured = self._measured(argument(last.call, 0, "batch_size"), 0)
+        sliced = argument(before[0].call, 0, "tensors")
+        parts = [element.value for element in sliced.elements] if isinstance(sliced, cst.Tuple) else [sliced]
+        return measured is not None and any(self._are_same(measured, part) for part in parts)
+
+    def _measured(self, size: cst.BaseExpression | None, depth: int) -> cst.BaseExpression | None:
+        """The array or sequence whose length `size` is: `x` for `len(x)` and `x.shape[0]`, also where a name stands for it."""
+        match size:
+            case cst.Call(args=[cst.Arg(value=whole, keyword=None, star="")]):
+                return whole if builtin_or_qualified(self._infer, size.func) == "len" else None
+            case cst.Subscript(
+                value=cst.Attribute(value=whole, attr=cst.Name("shape")),
+                slice=[cst.SubscriptElement(cst.Index(cst.Integer("0")))],
+            ):
+                return whole
+            case cst.Name() if depth < NAMES_DEEP:
+                match bindings_of(self._infer, size):
+                    case [Binding(kind="assign", path=(), value=value)]:
+                        return self._measured(value, depth + 1)
+        return None
+
+    def _are_same(self, one: cst.BaseExpression, other: cst.BaseExpression | None) -> bool:
+        """Whether two expressions are one name, or attribute, for one value."""
+        if not isinstance(one, cst.Name | cst.Attribute) or not isinstance(other, cst.Name | cst.Attribute):
+            return False
+        return same_code(one, other) and bindings_of(self._infer, one) == bindings_of(self._infer, other)
 
     def _count(self, take: cst.Call) -> int | None:
         count = self.most(argument(take, 0, "count"))
         return count if count is not None and count >= 0 else None  # -1 is all
-
-
-def _last_take(way: Pipeline) -> cst.Call | None:
-    """The stage of a pipeline that cuts it off, with nothing behind it that gives more elements."""
-    for stage in reversed(way):
-        if stage.name == "take":
-            return stage.call
-        if stage.name not in _NO_MORE:
-            return None
-    return None
 
 
 def _either(alternatives: Iterable[Found]) -> Found:
