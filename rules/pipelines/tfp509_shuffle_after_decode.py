@@ -53,7 +53,9 @@ class ShuffleAfterDecode(Rule):
 
     A `map` that keeps the size of elements or makes them smaller (images decoded from bytes and cut to less than 128
     pixels, or 96 in floats, features, statistics), and one that can't be seen completely. A `shuffle` of samples
-    after `cache()`: what it holds is already in memory. One after a `batch` that makes sequences, which are batched again later.
+    after `cache`: in front of it, it would give one order for good. Batches of what its loader shuffles, as
+    `image_dataset_from_directory` does, and one batch of all samples. One after a `batch` that makes sequences, which
+    are batched again later. A generator whose elements `take` and `skip` split into several datasets.
     Datasets that nothing reads, or of which only a few elements are looked at.
 
     ## Sources
@@ -94,13 +96,17 @@ class ShuffleAfterDecode(Rule):
 
 def _message(late: LateShuffle) -> str:
     first = late.stages[0]
+    # In front of `take` and `skip`, a shuffle would give them other elements each time.
+    cut = any(stage.name in ("take", "skip") for stage in late.stages[1:-1])
     if late.how == BATCHES:
-        return "`shuffle` after `batch` holds whole batches and keeps their samples together; shuffle first"
+        remedy = "batch behind it" if cut else "shuffle first"
+        return f"`shuffle` after `batch` holds whole batches and keeps their samples together; {remedy}"
     if first.origin is not None:
         return f"the dataset comes from code where a `map` {late.how}, so the `shuffle` buffer holds the results; shuffle there"
     if first.name == "from_generator":
         return f"the generator {late.how}, and the `shuffle` buffer holds them; shuffle its inputs instead"
-    return f"the `map` before `shuffle` {late.how}, so the buffer holds the results; shuffle first"
+    remedy = "map behind it" if cut else "shuffle first"
+    return f"the `map` before `shuffle` {late.how}, so the buffer holds the results; {remedy}"
 
 
 def _shuffle_first(late: LateShuffle, edit: Editor) -> Repair | Refusal:

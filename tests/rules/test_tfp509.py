@@ -134,6 +134,31 @@ SILENT = {
     "buckets that are taken apart again": """
         records.bucket_by_sequence_length(tf.size, [5, 15], [64, 64, 64]).unbatch().shuffle(1000).batch(32)
         """,
+    "images that a file keeps": "files.map(load).cache('/tmp/cache').shuffle(1000)",
+    "images that are kept unless a caller says otherwise": """
+        def prepare(ds, keep=True):
+            if keep:
+                ds = ds.cache(keep) if isinstance(keep, str) else ds.cache()
+            return ds.shuffle(1000).batch(32)
+        model = tf.keras.Sequential()
+        model.fit(prepare(files.map(load)))
+        """,
+    "a generator that is split into data for training and validation": """
+        ds = tf.data.Dataset.from_generator(draw, output_signature=tf.TensorSpec((256, 256, 3)))
+        train, validation = ds.skip(n), ds.take(n)
+        train = train.shuffle(1000).batch(32)
+        """,
+    "one batch of all samples": """
+        size = images.shape[0]
+        ds = tf.data.Dataset.from_tensor_slices((images, labels)).batch(size).shuffle(len(images))
+        model = tf.keras.Sequential()
+        model.fit(ds)
+        """,
+    "batches of what the loader shuffles": """
+        ds = tf.keras.utils.image_dataset_from_directory("images")
+        model = tf.keras.Sequential()
+        model.fit(ds.cache().shuffle(1000))
+        """,
     "cached batches": "files.map(load).batch(32).cache().shuffle(1000)",
     "what is shuffled already": "files.shuffle(1000).map(load).shuffle(10).batch(32)",
     "records shuffled before they are decoded, and after": (
@@ -555,11 +580,31 @@ FLAGGED = {
         ds = ds.shuffle(1000)  # <-
         """,
     "of a source that batches": """
-        ds = tf.keras.utils.image_dataset_from_directory("images")
+        ds = tf.keras.utils.image_dataset_from_directory("images", shuffle=False)
         model = tf.keras.Sequential()
         model.fit(ds.shuffle(1000))  # <-
         """,
-    "behind a cache in a file": "files.map(load).cache('/tmp/cache').shuffle(1000)  # <-",
+    "images that are kept only where a caller says so": """
+        def prepare(ds, keep=False):
+            ds = ds.map(load)
+            if keep:
+                ds = ds.cache()
+            return ds.shuffle(1000).batch(32)  # <-
+        """,
+    "batches as large as other data": """
+        ds = tf.data.Dataset.from_tensor_slices((images, labels)).batch(few.shape[0]).shuffle(1000)  # <-
+        model = tf.keras.Sequential()
+        model.fit(ds)
+        """,
+    "a part of a generator": """
+        ds = tf.data.Dataset.from_generator(draw, output_signature=tf.TensorSpec((256, 256, 3)))
+        ds = ds.take(n).shuffle(1000)  # <-
+        """,
+    "images of which a part is for validation": """
+        images = files.map(load)
+        validation = images.take(n)
+        train = images.skip(n).shuffle(1000)  # <-
+        """,
 }
 
 
@@ -579,6 +624,11 @@ def test_says_what_the_map_does() -> None:
     assert finding.message.startswith(
         "the `map` before `shuffle` reads and decodes files, so the buffer holds the results; shuffle first"
     )
+
+
+def test_says_to_map_what_is_left_of_a_split() -> None:
+    (finding,) = findings(CODE, module("images = files.map(load)\nimages.skip(9).shuffle(1000)"))
+    assert finding.message.endswith("so the buffer holds the results; map behind it")
 
 
 FIXES = {
@@ -695,10 +745,9 @@ def test_never_calls_the_fix_safe_because_another_order_comes_of_it() -> None:
 
 REFUSED = {
     "`take` is between them": "files.map(load).map(to_float).take(100).shuffle(100)",
-    "`cache` is between them": "files.map(load).cache('file').shuffle(100)",
     "the source itself gives such elements": """
         model = tf.keras.Sequential()
-        model.fit(tf.keras.utils.image_dataset_from_directory("images").shuffle(100))
+        model.fit(tf.keras.utils.image_dataset_from_directory("images", shuffle=False).shuffle(100))
         """,
     "the result of `map` is used in several places": """
         images = files.map(load)

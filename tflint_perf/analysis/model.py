@@ -197,7 +197,7 @@ class Parts:
     growth: Growth = part("pipelines.growth.Growth", "infer", "calls", "iterations")
     # Shuffles of what is large.
     late_shuffles: LateShuffles = part(
-        "pipelines.late_shuffles.LateShuffles", "infer", "batching", "growth", "stages", "successors"
+        "pipelines.late_shuffles.LateShuffles", "infer", "batching", "growth", "stages", "successors", "calls"
     )
     # What changes from one iteration of a loop to the next.
     invariance: Invariance = part("execution.invariance.Invariance", "infer", "calls")

@@ -172,7 +172,8 @@ Graphs of TensorFlow 1
 
 Datasets
 
-- `source`: a dataset by itself. `batched=`: whether its elements are batches: yes, no or open.
+- `source`: a dataset by itself. `batched=`: whether its elements are batches: yes, no or open. `shuffled`: what it
+  reads is in random order, unless it is told `shuffle=False`.
 - `single`: its elements are single samples. `counted`: TensorFlow knows how many.
 - `may-be-source`: name spaces with sources; the kind of value settles the rest.
 - `stage`: gives a dataset of a dataset. `applies=`: so, given to `Dataset.apply`, and what it comes down to.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import fact, methods
+from tflint_perf.analysis.apis.facts import fact, has, methods
 from tflint_perf.analysis.conventions import names_a_batch_size
+from tflint_perf.analysis.execution.decided import Told, constant_of, is_left_out
 from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.pipelines.batching import Batching
 from tflint_perf.analysis.pipelines.growth import OF_BYTES, Growth
 from tflint_perf.analysis.pipelines.stages import Stages
 from tflint_perf.analysis.pipelines.successors import Successors
+from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
@@ -18,6 +20,7 @@ from tflint_perf.analysis.python.syntax import (
     keyword_argument,
     last_name,
 )
+from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 from tflint_perf.records import dataclass
@@ -26,6 +29,9 @@ BATCHES = "batches"
 _BUCKETING = "bucket_by_sequence_length"
 # A buffer of so many bytes is nothing beside what TensorFlow itself takes.
 _LITTLE = 16 * 2**20
+_PARTS = frozenset({"take", "skip"})
+# Stages that may as well stand behind a shuffle; a source may not.
+_MOVABLE = frozenset({"map", "apply", *methods("Dataset", "makes-batches")})
 # Stands for what comes behind a dataset.
 _END = Stage("end", cst.Call(cst.Name("end")))
 
@@ -48,8 +54,10 @@ class LateShuffles:
         growth: Growth,
         stages: Stages,
         successors: Successors,
+        calls: CallGraph,
     ) -> None:
         self._infer = infer
+        self._calls = calls
         self._batching = batching
         self._growth = growth
         self._stages = stages
@@ -68,9 +76,10 @@ class LateShuffles:
         if self._is_thrown_away(shuffle):
             return None
         ways = [way for way in self._stages.before(shuffle) if way[-1].call is shuffle]
-        # To keep all elements in memory is an option where another way leads past it.
-        passing = [way for way in ways if not any(map(_is_in_memory, way))]
-        found = {way: self._along(way) for way in passing or ways}
+        # To keep all elements is an option where another way leads past it, if it is not the usual one.
+        passing = [way for way in ways if not any(map(_keeps_all, way))]
+        usual = [way for way in ways if any(_keeps_all(each) and self._is_usual(each.call) for each in way)]
+        found = {way: self._along(way) for way in usual or passing or ways}
         found = {
             way: late for way, late in found.items() if late is None or not self._holds_little(way, late)
         }
@@ -80,6 +89,16 @@ class LateShuffles:
         large = late.stages[0].call
         others = (way for way, how in found.items() if how is None)
         return late if all(any(stage.call is large for stage in way) for way in others) else None
+
+    def _is_usual(self, stage: cst.Call) -> bool:
+        """Whether a parameter that is true by default has `stage` added."""
+        function = self._calls.function_at(stage)
+        told = Told(self._infer, self._calls).by_call(function, None) if function is not None else None
+        return told is not None and any(
+            constant_of(test, told) == (True,) and not is_left_out(self._infer.walk, stage, told)
+            for test in conditions(self._infer.walk, stage, exits=False)
+            if isinstance(test, cst.BaseExpression)
+        )
 
     def _holds_little(self, way: Pipeline, late: LateShuffle) -> bool:
         """Whether the buffer takes next to nothing with floats in it, too: a few small images."""
@@ -110,15 +129,25 @@ class LateShuffles:
                 continue
             if any(stage.name == "shuffle" for stage in behind):
                 return None
-            # The order is not random enough wherever batches are kept.
-            if how != BATCHES and any(map(_is_in_memory, behind)):
+            # A shuffle in front of a cache gives one order for good, which is not random enough wherever batches are kept.
+            if how != BATCHES and any(map(_keeps_all, behind)):
                 continue
+            if pipeline[index].name not in _MOVABLE and self._is_split(pipeline[index:-1]):
+                return None
             stay_large = how == BATCHES or all(
                 self._growth.stays_large(stage, pipeline[:at], how)
                 for at, stage in enumerate(behind, index + 1)
             )
             return LateShuffle(pipeline[index:], how) if stay_large else None
         return None
+
+    def _is_split(self, stages: Pipeline) -> bool:
+        """Whether `take` and `skip` split what one of `stages` gives into several datasets: in another order, elements
+        would be now in one of them and now in the other."""
+        return any(
+            sum(behind.name in _PARTS for behind in self._successors.directly_behind(stage.call)) > 1
+            for stage in stages
+        )
 
     def how_large(self, value: Value) -> str:
         """How the elements of a dataset, which are not batched, were made large in all ways of building it."""
@@ -139,6 +168,8 @@ class LateShuffles:
         if self._buckets(stage):
             return BATCHES if not self._is_batched_later(pipeline[-1].call) else ""
         if stage.name in methods("Dataset", "makes-batches") or fact(stage.name, "batched") == "yes":
+            if self._infer.integers.is_one_batch(pipeline[: index + 1]):
+                return ""
             return BATCHES if self._makes_batches(stage, pipeline[-1].call) else ""
         if stage.name == "zip":
             if {self._batching.elements(given) for given in stage.inputs} == {"batches"}:
@@ -177,6 +208,8 @@ class LateShuffles:
             return False
         if fact(stage.name, "batched") == "yes":
             size = keyword_argument(stage.call, "batch_size")
+            if has(stage.name, "shuffled") and not is_name(keyword_argument(stage.call, "shuffle"), "False"):
+                return False
             return not is_name(size, "None") and self._infer.integers.only(size) != 1
         if self._successors.is_consumed(shuffle):
             return self._infer.integers.only(argument(stage.call, 0, "batch_size")) != 1
@@ -184,6 +217,6 @@ class LateShuffles:
         return bool(names_a_batch_size(last_name(size)))
 
 
-def _is_in_memory(stage: Stage) -> bool:
-    """Whether `stage` keeps all elements in memory, so that a buffer of them takes no more."""
-    return stage.name == "cache" and not stage.call.args
+def _keeps_all(stage: Stage) -> bool:
+    """Whether `stage` keeps all elements, so that those in front of it run only once."""
+    return stage.name == "cache"
