@@ -11,6 +11,7 @@ from tflint_perf.analysis.execution.short_loops import runs_over_files
 from tflint_perf.analysis.execution.step_loop_paths import Way
 from tflint_perf.analysis.execution.timed_calls import is_only_timed
 from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
@@ -18,6 +19,7 @@ from tflint_perf.analysis.python.syntax import (
     dotted_name,
     has_stars,
     mentions,
+    same_code,
     target_names,
 )
 from tflint_perf.analysis.values.iterables import sources
@@ -79,7 +81,7 @@ class KerasCallInLoop(Rule):
     ## What is left alone
 
     Calls on a whole dataset, even once an epoch, calls under `step % n`, a new model for each fold or
-    trial, loops of a few iterations or that show a picture of each answer, a class's own `predict`, calls that are timed and whose answers nobody reads, slices that the call cuts
+    trial, a model that is compiled before each call, loops of a few iterations or that show a picture of each answer, a class's own `predict`, calls that are timed and whose answers nobody reads, slices that the call cuts
     into batches (`batch_size=`), and code for TensorFlow 1. The fix is refused, and the finding says why, where an argument has no counterpart (`callbacks`, several epochs), or where the history that `fit` returns is used.
 
     ## Sources
@@ -112,7 +114,7 @@ class KerasCallInLoop(Rule):
                 continue
             if model.own(FewResults).is_for_few(call) or model.own(CalledModels).makes_variables(call):
                 continue
-            if is_only_timed(model.infer, call):
+            if is_only_timed(model.infer, call) or _is_compiled_anew(model, call):
                 continue
             name = callee_name(call)
             yield Report(
@@ -164,6 +166,22 @@ def _is_of_keras_model(model: Model, call: cst.Call) -> bool:
         return True
     own = model.value(call.func).outside  # a method that a class of another file defines
     return not own and model.value(call.func.value).kind == "model" and not _gives_tensors(model, call)
+
+
+def _is_compiled_anew(model: Model, call: cst.Call) -> bool:
+    """Whether the model is compiled before each such call: then Keras makes and traces its function anew, by whatever it is
+    called, and a pipeline costs little beside that."""
+    asked = call.func.value if isinstance(call.func, cst.Attribute) else None
+    here, loop = model.function_at(call), model.loops.innermost_loop(call)
+    under = set(conditions(model.walk, call))
+    return any(
+        isinstance(compiles.func, cst.Attribute)
+        and same_code(compiles.func.value, asked)
+        and model.function_at(compiles) is here
+        and model.loops.innermost_loop(compiles) is loop
+        and under.issuperset(conditions(model.walk, compiles))
+        for compiles in model.calls_named("compile")
+    )
 
 
 def _from_loop_over_files(model: Model, call: cst.Call) -> Way:

@@ -34,6 +34,27 @@ SILENT = {
             model.fit(batches(), epochs=1, steps_per_epoch=100)
             model.fit(batches(), epochs=9, steps_per_epoch=1)
         """,
+    "one batch of all test data, once a round": """
+        def test(x, y):
+            return accuracy(model.predict(x), y)
+        images, labels = load()
+        train = tf.data.Dataset.from_tensor_slices(pictures).batch(32)
+        whole = tf.data.Dataset.from_tensor_slices((images, labels)).batch(len(labels))
+        for round in range(100):
+            model.fit(train)
+            for x, y in whole:
+                test(x, y)
+        """,
+    "a model that is made and compiled by the same function": """
+        def restore(path):
+            fresh = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            fresh.compile("adam", "mse")
+            fresh.fit(x=tf.ones((1, 4)), y=tf.ones((1, 1)), batch_size=1)
+            fresh.optimizer.set_weights(read(path))
+            return fresh
+        for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
+            restore(path).predict_on_batch(x)
+        """,
     "where a function says that it is time": """
         def is_due(step, size, every):
             if not every:
@@ -376,6 +397,25 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a model that is compiled before the loop": (
+        """
+        def train(images):
+            model.compile("adam", "mse")
+            for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
+                model.fit(x, x)
+        """,
+        [5],
+    ),
+    "batches as large as other data": (
+        """
+        images, labels = load()
+        for round in range(100):
+            model.fit(train)
+            for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(len(few)):
+                model.predict(x)
+        """,
+        [6],
+    ),
     "a single batch of a generator": (
         """
         for step in range(1000):
