@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.analysis.python.syntax import descendants, mentions
@@ -64,7 +65,8 @@ class UnrolledPythonLoop(Rule):
     ## What is left alone
 
     Loops over `tf.range`, a tensor or a dataset, `range` of a tensor, which AutoGraph converts anyway, and loops
-    over layers, variables, gradients or losses, and those whose counter goes into names or keys. Models that the program calls in eager mode and never fits, and
+    over layers, variables, gradients or losses, and those whose counter goes into names or keys. Loops of unknown length that
+    only join parts to a tensor. Models that the program calls in eager mode and never fits, and
     functions that show a progress bar or call `predict`, which no compiled code can. The fix is
     refused where the counter is needed as a Python number,
     where a list grows, where a tensor changes its shape from one iteration to the next, and where AutoGraph does not
@@ -115,6 +117,7 @@ def _is_unrolled(model: Model, loop: Loop) -> bool:
         and not model.op_loops.takes_parts(loop)
         and not _is_of_eager_model(model, loop)
         and not _names_by_counter(model, loop)
+        and not _only_joins(model, loop)
     )
 
 
@@ -128,6 +131,20 @@ def _names_by_counter(model: Model, loop: Loop) -> bool:
     counter = model.iterations.counter(loop)
     return counter is not None and any(
         mentions(text, {counter.value}) for text in descendants(loop.node) if _is_text(text)
+    )
+
+
+def _only_joins(model: Model, loop: Loop) -> bool:
+    """Whether all that `loop`, of unknown length, does is to make a tensor longer: `x = tf.concat([x, part], 0)`. That is one op
+    an iteration, and a loop of the graph can't carry what changes its shape."""
+    if model.iterations.at_most(loop) is not None or not loop.calls:
+        return False
+    joins = [call for call in loop.calls if has(model.qualified(call.func), "joins-tensors")]
+    return len(joins) == len(loop.calls) and any(
+        binding.value in joins and mentions(binding.value, {name})
+        for name, bindings in model.op_loops.carried(loop).items()
+        for binding in bindings
+        if binding.value is not None
     )
 
 

@@ -41,6 +41,10 @@ VALUES = {
         "import json\nconfig = {'folds': 5, 'rate': 0.1}\njson.dumps(config)\nconfig\nhere(config['folds'])",
         (5,),
     ),
+    "an option, by its name": (
+        "parser.add_argument('--num-frames', default=3)\nflags = vars(parser.parse_args())\nhere(flags['num_frames'])",
+        (3,),
+    ),
     "an attribute of an object": (
         "class A:\n    def __init__(self): self.n = 3\n    def f(self): here(self.n)",
         (3,),

@@ -25,6 +25,25 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "parts that are joined one by one, as many as a setting says": """
+        class Net(tf.keras.Model):
+            def call(self, x):
+                all_frames = x[..., :3]
+                for i in range(self.options["frames"]):
+                    all_frames = tf.concat([all_frames, x[..., 3 * i : 3 * (i + 1)]], axis=0)
+                return all_frames
+        """,
+    "as few as an option has by default": """
+        import argparse
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--num_frames", type=int, default=2)
+        FLAGS = vars(parser.parse_args())
+        @tf.function
+        def f(x):
+            for i in range(FLAGS["num_frames"]):
+                x = tf.sin(x) + x
+            return x
+        """,
     "what a layer makes once": """
         class Positions(tf.keras.layers.Layer):
             def build(self, shape):
@@ -341,6 +360,32 @@ SILENT = {
 }
 
 FLAGGED = {
+    "many parts that are joined one by one": """
+        @tf.function
+        def f(x):
+            all_frames = x[:1]
+            for i in range(200):  # <-
+                all_frames = tf.concat([all_frames, x[i : i + 1]], axis=0)
+            return all_frames
+        """,
+    "what a network writes, joined word by word": """
+        @tf.function
+        def write(words):
+            for i in range(settings["length"]):  # <-
+                words = tf.concat([words, tf.argmax(net(words), -1)], axis=1)
+            return words
+        """,
+    "as often as an option says": """
+        import argparse
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--steps", type=int, default=1000)
+        FLAGS = vars(parser.parse_args())
+        @tf.function
+        def f(x):
+            for i in range(FLAGS["steps"]):  # <-
+                x = tf.sin(x) + x
+            return x
+        """,
     "over numbers that a layer keeps in a list": """
         class Patches(tf.keras.layers.Layer):
             def __init__(self):

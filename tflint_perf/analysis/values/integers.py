@@ -150,7 +150,7 @@ class Integers:
         return _UNKNOWN
 
     def _of_option(self, name: str) -> Found:
-        """What an option of the command line is by default, as `args.name` or `FLAGS.name`."""
+        """What an option of the command line is by default, as `args.name`, `FLAGS.name` or `FLAGS["name"]`."""
         given = [integer(value) for value in defaults(self._infer.walk, name.__eq__) if value is not None]
         return frozenset(value for value in given if value is not None) if None not in given else _UNKNOWN
 
@@ -199,7 +199,10 @@ class Integers:
                 length = self._length(whole, depth + 1)
                 return frozenset((length,)) if length is not None else _UNKNOWN
             case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(cst.SimpleString() as key))]):
-                value = (written_by_key(self._infer, node.value) or {}).get(string(key) or "")
+                written = written_by_key(self._infer, node.value)
+                if written is None:  # `FLAGS["name"]` of `FLAGS = vars(parser.parse_args())`
+                    return self._of_option(string(key) or "")
+                value = written.get(string(key) or "")
                 return self._values(value, depth + 1) if value is not None else _UNKNOWN
             case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(at))]):
                 items, index = written_out(self._infer, node.value), integer(at)
