@@ -370,6 +370,10 @@ UNGUARDED = [
     "if step % 10 == 0 or ready: here()",
     "if step % 10 == 0 or x == last: here()",
     "if np.mod(step, 1) == 0: here()",
+    "told = {'due': step % 100 == 0, 'x': ready}\nif told['x']: here()",
+    "told = {'first': x == 0}\nif told['first']: here()",
+    "chosen = x == 1\nif chosen: here()",
+    "told = {'first': step == 0}\nif ready: told = read()\nif told['first']: here()",
 ]
 GUARDED = [
     ("if step % 100 == 0: here()", 100),
@@ -396,6 +400,9 @@ GUARDED = [
     ("if not np.remainder(step, 100): here()", 100),
     ("with tf.summary.record_if(step % 100 == 0): here()", None),
     ("log(step)", 100),
+    ("first = step == 0\nif first: here()", None),
+    ("told = {'due': step % 100 == 0, 'x': ready}\nif told['due']: here()", 100),
+    ("told = options(step)\nif told[FIRST]: here()", None),
 ]
 
 
@@ -408,6 +415,7 @@ def test_a_condition_that_may_hold_on_each_step_is_no_guard(body: str) -> None:
 @pytest.mark.parametrize(("body", "every"), GUARDED)
 def test_a_guard_says_how_seldom_it_lets_through(body: str, every: int | None) -> None:
     helper = "def log(step):\n  if step % 100 == 0: here()\n" if body == "log(step)" else ""
+    helper += "def options(step):\n  first = step == 0\n  return {FIRST: first, LAST: x}\n"
     model = model_of(
         PREAMBLE + "every = 50\n" + helper + "for step, x in enumerate(dataset):\n" + indent(body, "  ")
     )

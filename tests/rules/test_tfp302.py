@@ -33,6 +33,40 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "a list that gets longer, of which each item is needed": """
+        def rated(answers):
+            found = []
+            for answer in answers.numpy():
+                found.append(answer)
+            return found
+        def evaluate(dataset):
+            ratings = []
+            for x, y in dataset:
+                ratings += rated(forward(x))
+            return area(sorted(ratings))
+        @tf.function
+        def forward(x):
+            return model(x)
+        evaluate(dataset)
+        """,
+    "the names of what a step measures, which lie in host memory": """
+        @tf.function
+        def step(x, y):
+            return train_step(x, y), ["loss"]
+        for x, y in dataset:
+            losses, names = step(x, y)
+            for name in names:
+                print(name.numpy().decode("ascii"))
+        """,
+    "under a flag of the first step that a dict holds": """
+        def options(step):
+            return {"first": step == 0, "batch": 32}
+        for step, (x, y) in enumerate(dataset):
+            told = options(step)
+            loss = train_step(x, y)
+            if told["first"]:
+                print(loss.numpy())
+        """,
     "the shape of a tensor": """
         for x, y in dataset:
             print(np.shape(train_step(x, y)), np.ndim(x))
@@ -785,6 +819,25 @@ def test_a_counter_is_told_without_the_cost_of_printing_a_loss(monkeypatch: pyte
 
 
 PLACES = {
+    "a list that gets longer, of which the mean is all that is asked": (
+        """
+        def rated(answers):
+            found = []
+            for answer in answers.numpy():
+                found.append(answer)
+            return found
+        def evaluate(dataset):
+            ratings = []
+            for x, y in dataset:
+                ratings += rated(forward(x))
+            return sum(ratings) / len(ratings)
+        @tf.function
+        def forward(x):
+            return model(x)
+        evaluate(dataset)
+        """,
+        [4],
+    ),
     "what a parameter chooses for the whole loop": (
         """
         def run(dataset, kind, verbose):

@@ -6,7 +6,9 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_debug_switch, names_the_best
-from tflint_perf.analysis.python.syntax import descendants, is_name, names_read
+from tflint_perf.analysis.limits import NAMES_DEEP
+from tflint_perf.analysis.python.scopes import Binding, Scope
+from tflint_perf.analysis.python.syntax import descendants, is_name, names_read, same_code
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import is_count
@@ -68,18 +70,20 @@ class GuardConditions:
             case cst.Name() | cst.Attribute() if holds:
                 name = test.attr.value if isinstance(test, cst.Attribute) else test.value
                 return Guard(test) if names_a_debug_switch(name) else self._asked(test)
+            case cst.Subscript() if holds:
+                return self._asked(test)
         return None
 
     def _asked(self, asked: cst.BaseExpression) -> Guard | None:
-        """`counter % n` where a call or a name stands for that: `is_due(step)` with a function that gives
-        `step % every == 0`, or `is_due = step % every == 0`."""
+        """`counter % n` where a call, a name or a part of a dict stands for that: `is_due(step)` with a function that
+        gives `step % every == 0`, or `is_due = step % every == 0`. So may `counter == n` of a loop's counter."""
         if asked not in self._behind:
             self._behind[asked] = None  # functions that ask each other
             self._behind[asked] = self._of_answers(self._answers(asked))
         return self._behind[asked]
 
     def _answers(self, asked: cst.BaseExpression) -> list[cst.BaseExpression | None]:
-        """What a call or a name in a condition may be."""
+        """What a call, a name or a part of a dict in a condition may be."""
         match asked:
             case cst.Call(
                 func=cst.Name(value="any"), args=[cst.Arg(value=cst.GeneratorExp() | cst.ListComp() as given)]
@@ -92,14 +96,50 @@ class GuardConditions:
                 bindings = found[1] if found is not None else []
                 is_plain = all(binding.kind == "assign" and not binding.path for binding in bindings)
                 return [binding.value for binding in bindings] if is_plain else []
+            case cst.Subscript(value=holder, slice=[cst.SubscriptElement(cst.Index(key))]):
+                held = [_under(key, made) for made in self._dicts(holder)]
+                return held if None not in held else []
         return []
+
+    def _dicts(self, holder: cst.BaseExpression) -> list[cst.BaseExpression | None]:
+        """The dicts that a name stands for, which stand in the code or are what a function of the file gives."""
+        found = self._infer.bindings_reaching(holder) if isinstance(holder, cst.Name) else None
+        dicts: list[cst.BaseExpression | None] = []
+        for binding in found[1] if found is not None else ():
+            made = binding.value if binding.kind == "assign" and binding.path == () else None
+            targets = self._calls.targets(made) if isinstance(made, cst.Call) else []
+            dicts += [each.value for target in targets for each in target.returns] or [made]
+        return dicts
 
     def _of_answers(self, answers: list[cst.BaseExpression | None]) -> Guard | None:
         """The guard that all of these are; one may say besides that nothing is due."""
         asked = [each for each in answers if each is not None and not is_name(each, "False")]
         guards = [self.guard(each, holds=True) for each in asked]
         found = guards[0] if guards else None
-        return found if found is not None and all(one is not None and one.counts for one in guards) else None
+        sure = all(one is not None and (one.counts or self._is_met_once(one.node, 0)) for one in guards)
+        return found if sure else None
+
+    def _is_met_once(self, node: cst.BaseExpression, depth: int) -> bool:
+        """Whether `node` compares the counter of a loop, as a parameter too, with a number: `step == 0`."""
+        match node:
+            case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(cst.Equal(), right)]):
+                sides = (left, right)
+                return any(self._infer.integers.only(side) is not None for side in sides) and any(
+                    self._is_met_once(side, depth + 1) for side in sides
+                )
+            case cst.Name() if 0 < depth <= NAMES_DEEP:
+                found = self._infer.bindings_reaching(node)
+                return found is not None and bool(found[1]) and all(
+                    self._counts_for(binding, found[0], depth) for binding in found[1]
+                )
+        return False
+
+    def _counts_for(self, binding: Binding, scope: Scope, depth: int) -> bool:
+        """Whether `binding` is the counter of a loop, or a parameter that is given nothing else."""
+        if binding.kind != "param" or scope.function is None:
+            return is_count(self._infer, binding)
+        given = self._calls.arguments(scope.function, binding.name)
+        return bool(given) and all(self._is_met_once(each, depth + 1) for each in given)
 
     def _is_early(self, test: cst.BaseExpression) -> bool:
         """Whether the condition `test` holds on the first few steps only: `step % 100 == 0 or step < 10`."""
@@ -216,6 +256,13 @@ def _counted(node: cst.BaseExpression) -> cst.BaseExpression:
         case cst.BinaryOperation(operator=cst.Add() | cst.Subtract(), left=left):
             return left
     return node
+
+
+def _under(key: cst.BaseExpression, made: cst.BaseExpression | None) -> cst.BaseExpression | None:
+    """What a dict that stands in the code has under `key`."""
+    parts = made.elements if isinstance(made, cst.Dict) else ()
+    found = [part.value for part in parts if isinstance(part, cst.DictElement) and same_code(part.key, key)]
+    return found[0] if len(found) == 1 else None
 
 
 def _last_names(node: cst.CSTNode) -> list[str]:

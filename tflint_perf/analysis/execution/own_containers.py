@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import libcst as cst
 
@@ -66,6 +66,13 @@ class OwnContainers:
             return "returned"
         return "unused" if self._is_never_looked_into(call) else None
 
+    def fate_in_longer(self, name: cst.Name) -> Fate:
+        """What becomes of what `scores += …` adds to a list: a sum or mean is made of all that it holds, or the program needs
+        it item by item."""
+        mentions = self._infer.names.mentions(name.value, self._infer.names.home(name))
+        reads = [each for each in mentions if not is_written(self._walk, each) and not is_filled(self._walk, each)]
+        return "summed" if self._are_reduced(reads) else "needed"
+
     def _is_only_brought_back(self, holder: cst.BaseExpression) -> bool:
         """Whether the list `holder` becomes a tensor, and nothing else."""
         binding = self._only_binding(holder, ("list",))
@@ -114,7 +121,10 @@ class OwnContainers:
         if binding is None or not isinstance(holder, cst.Name):
             return False
         reads = [read for read in self.reads(holder.value, binding) if not is_filled(self._walk, read)]
-        return any(self._is_reduced(read) for read in reads) and all(
+        return self._are_reduced(reads)
+
+    def _are_reduced(self, reads: Sequence[cst.BaseExpression]) -> bool:
+        return any(map(self._is_reduced, reads)) and all(
             self._is_reduced(read) or self._is_counted(read) for read in reads
         )
 
@@ -125,9 +135,7 @@ class OwnContainers:
         if isinstance(taken, cst.Subscript) and taken.value is read:
             return self._is_reduced(taken)
         if lists := self._lists_of(read):
-            return any(map(self._is_reduced, lists)) and all(
-                self._is_reduced(each) or self._is_counted(each) for each in lists
-            )
+            return self._are_reduced(lists)
         call = self._taker(read)
         name = self._infer.names.qualified(call.func) if call is not None else ""
         if call is None or has(name, "reduces") or is_name(call.func, "sum"):

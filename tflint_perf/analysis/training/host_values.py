@@ -289,6 +289,9 @@ class HostValues:
             else:
                 yield "summed" if is_place_of_a_sum(statement.target) else "needed"
             return
+        if self._infer.value(statement.target).kind == "list":
+            yield self._containers.fate_in_longer(statement.target)
+            return
         yield "summed"
         within = replace(way, within=True)
         yield from (fate for fate in self._named(statement.target, within) if fate != "later")

@@ -52,7 +52,7 @@ class OnDevice:
     def is_made_there(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is a tensor, or a variable, whose value the device computed."""
         value = self._infer.value(node)
-        if value.host or value.dtype == "string":
+        if value.host or value.dtype == "string" or _is_read_as_text(self._walk, node):
             return False
         if value.kind not in ("tensor", "variable") and not self._is_of_optimizer(node):
             # What may be a number as well is a tensor where it is asked for its array.
@@ -329,6 +329,16 @@ def _is_asked_for_its_array(walk: Walk, node: cst.CSTNode) -> bool:
     """Whether `node` is asked for its array: `rate.numpy()`."""
     parent = walk.parents.get(node)
     return isinstance(parent, cst.Attribute) and parent.value is node and parent.attr.value == "numpy"
+
+
+def _is_read_as_text(walk: Walk, node: cst.CSTNode) -> bool:
+    """Whether `node` is asked for its text, which lies in host memory: `name.numpy().decode()`."""
+    asked = walk.parents.get(node)
+    call = walk.parents.get(asked) if asked is not None else None
+    if not isinstance(call, cst.Call) or not _is_asked_for_its_array(walk, node):
+        return False
+    decode = walk.parents.get(call)
+    return isinstance(decode, cst.Attribute) and decode.value is call and decode.attr.value == "decode"
 
 
 def _any(answers: Iterable[bool | None]) -> bool | None:
