@@ -57,7 +57,7 @@ class Discarded:
     def _only_computes(self, call: cst.Call) -> bool:
         """Whether `call`, and every call among its arguments, does nothing but compute."""
         name = self._infer.names.qualified(call.func)
-        if name and not has(name, "pure"):
+        if name and (not has(name, "pure") or self._infer.names.may_be_of_others(call.func)):
             return False
         if not name:
             if not isinstance(call.func, cst.Attribute) or callee_name(call) not in methods(

@@ -30,6 +30,12 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a function that another file brings, beside the metrics of Keras": """
+        from tensorflow.keras.metrics import *
+        from figures import *
+        def report(labels):
+            plot_labels(labels)
+        """,
     "arithmetic with what is no tensor, or at the top": """
         def plot(figure, axis):
             figure / axis
@@ -143,6 +149,12 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a function of Keras's, where another file brings others": """
+        from tensorflow import *
+        from figures import *
+        def report(labels):
+            clip_by_norm(labels, 15.0)  # <-
+        """,
     "a stage of a dataset in an epoch that is timed": """
         import time
         dataset = tf.data.Dataset.from_tensor_slices(images)

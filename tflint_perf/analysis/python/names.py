@@ -195,6 +195,13 @@ class Names:
             [b for b in found[1] if b.kind != "class" or not self._is_base(node, b.node)]
         )
 
+    def may_be_of_others(self, node: cst.CSTNode) -> bool:
+        """Whether the star import of another file may bring a name as well as that of TensorFlow or Keras: no row names
+        such a function."""
+        if not isinstance(node, cst.Name) or not (self.stars and self.stars_outside):
+            return False
+        return self.lookup(node.value, self.scope_of(node)) is None and not is_listed(self.qualified(node))
+
     def _module_by_star(self, node: cst.Attribute) -> str | None:
         """The module of Python that a star import of another file brings, by what is asked of it: `random.sample`."""
         module = node.value
