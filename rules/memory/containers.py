@@ -11,6 +11,7 @@ from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.conventions import names_a_metric, names_a_part, names_evaluation
 from tflint_perf.analysis.execution.counters import Counters
 from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.limits import CALLS_DEEP, NAMES_DEEP
 from tflint_perf.analysis.python.conditions import conditions
@@ -161,7 +162,10 @@ class Containers:
 
     def reads(self, addition: Addition) -> Iterator[cst.BaseExpression]:
         """Every use of the container of `addition` that does not make it grow."""
+        made = self.bindings(addition.container)
         for use in self.uses(addition.container):
+            if self._is_of_other(use, made):
+                continue
             outer = use
             parent = self._walk.parents.get(outer)
             while isinstance(parent, cst.Subscript):
@@ -170,6 +174,12 @@ class Containers:
                 continue
             if not isinstance(parent, cst.AugAssign):
                 yield use
+
+    def _is_of_other(self, use: cst.BaseExpression, made: list[Binding]) -> bool:
+        """Whether a name stands for something else by now: `outputs = tf.concat(outputs, 0)`."""
+        found = self._infer.bindings_reaching(use) if isinstance(use, cst.Name) else None
+        bindings = found[1] if found is not None else []
+        return bool(bindings) and not any(each.kind == "augment" or each in made for each in bindings)
 
     def is_bounded(self, addition: Addition) -> bool:
         """Whether the loop around `addition` takes a fixed number of elements, written in the code: `dataset.take(50)`,
@@ -304,11 +314,12 @@ _IN_ARGUMENTS = (cst.Arg, cst.Element, cst.DictElement, cst.List, cst.Tuple, cst
 class Kept:
     """Answers what is asked of the values that a container keeps."""
 
-    needs = ("infer", "calls", Containers)
+    needs = ("infer", "calls", "loops", Containers)
 
-    def __init__(self, infer: Inference, calls: CallGraph, containers: Containers) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, containers: Containers) -> None:
         self._infer = infer
         self._calls = calls
+        self._loops = loops
         self._containers = containers
         self._walk = infer.walk
 
@@ -379,6 +390,26 @@ class Kept:
                 and bool(names_evaluation(function.name) or names_a_metric(function.name)),
             )
             for read in reads
+        )
+
+    def is_of_episode(self, addition: Addition) -> bool:
+        """Whether the list of `addition` holds one answer for each step of an episode, and goes into a NumPy array behind
+        that: `np.array(actions)`."""
+        loop = self._containers.filled_by(addition)
+        if loop is None or not any(map(is_of_environment, loop.calls)):
+            return False
+        # A rollout of so many steps, however often episodes end, may be long.
+        if isinstance(loop.node, cst.For) and not any(
+            isinstance(each, cst.Break) for each in descendants(loop.node)
+        ):
+            return False
+        reads = list(self._containers.reads(addition))
+        takers = [self._walk.parents.get(self._walk.parents.get(read) or read) for read in reads]
+        return bool(takers) and all(
+            isinstance(call, cst.Call)
+            and has(self._infer.names.qualified(call.func), "joins-arrays", "makes-array")
+            and self._loops.innermost_loop(call) is loop.parent
+            for call in takers
         )
 
     def _is_combined(self, node: cst.CSTNode, *, reduced: bool) -> bool:

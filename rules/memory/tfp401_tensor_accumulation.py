@@ -64,7 +64,7 @@ class TensorAccumulation(Rule):
     ## What is left alone
 
     Numbers and NumPy values, elements of a dataset, `tf.TensorArray`, compiled code, a `deque` with a maximum length, containers that
-    are created again or emptied each epoch and hold scalars, or a few tensors, parts of a tensor that was there before the loop, tensors that a gradient needs, what is kept under
+    are created again or emptied each epoch and hold scalars, or a few tensors, or the answers of an episode, parts of a tensor that was there before the loop, tensors that a gradient needs, what is kept under
     `step % n`, and what is kept once, of a loop without training beside it. A list that nothing reads is dropped. There is no fix where what is kept is not a scalar, or is later used as a
     tensor. Large tensors, such as the predictions of each batch, are better kept as NumPy arrays.
 
@@ -135,7 +135,8 @@ def _accumulates(model: Model, addition: Addition) -> bool:
             return not _is_wanted(model, addition)
         case "round" if model.own(Kept).use_as_tensor(addition) is None:
             large = any(model.scalars.is_scalar(kept) is False for kept in _tensors(model, addition))
-            return large and not model.own(Containers).holds_few(addition)
+            few = model.own(Containers).holds_few(addition) or model.own(Kept).is_of_episode(addition)
+            return large and not few
     return False
 
 

@@ -31,6 +31,31 @@ while True:
     update(np.concatenate([value for _, value in rollout]))
 """
 SILENT = {
+    "tensors that end in one by the list's own name": """
+        def extract(dataset):
+            outputs = []
+            for x, y in dataset:
+                outputs.append(model(x))
+            outputs = tf.concat(outputs, axis=0)
+            outputs = tf.transpose(outputs)
+            return outputs.numpy()
+        """,
+    "the answers of an episode, an array at its end": """
+        def play(policy):
+            state, actions = env.reset(), []
+            while True:
+                action = model(state)
+                state, reward, done, _ = env.step(action[0])
+                actions.append(action)
+                if done:
+                    break
+            return np.concatenate(actions)
+        def gather():
+            episodes = []
+            while len(episodes) < 1000:
+                episodes.append(play(model))
+            return episodes
+        """,
     "outputs of a model that is unrolled": """
         def build(network):
             actions = tf.keras.Input((5,))
@@ -305,6 +330,45 @@ SILENT = {
 }
 
 FLAGGED = {
+    "the answers of all episodes": (
+        """
+        actions = []
+        for episode in range(1000):
+            state, done = env.reset(), False
+            while not done:
+                action = model(state)
+                state, reward, done, _ = env.step(action[0])
+                actions.append(action)
+        np.save("actions.npy", np.concatenate(actions))
+        """,
+        [8],
+    ),
+    "a long rollout, an array at its end": (
+        """
+        while True:
+            values = []
+            for _ in range(2048):
+                value = model(state)
+                state, reward, done, _ = env.step(value)
+                values.append(value)
+            update(np.concatenate(values))
+        """,
+        [7],
+    ),
+    "predictions of an epoch, an array at its end": (
+        """
+        def evaluate(dataset):
+            answers = []
+            for x, y in dataset:
+                answers.append(model(x))
+            return np.concatenate(answers)
+        for epoch in range(100):
+            for x, y in dataset:
+                train_step(x, y)
+            evaluate(dataset)
+        """,
+        [5],
+    ),
     "a step behind a counter that keeps its own": (
         """
         def generator_step(z):

@@ -129,8 +129,10 @@ class GuardConditions:
                 )
             case cst.Name() if 0 < depth <= NAMES_DEEP:
                 found = self._infer.bindings_reaching(node)
-                return found is not None and bool(found[1]) and all(
-                    self._counts_for(binding, found[0], depth) for binding in found[1]
+                return (
+                    found is not None
+                    and bool(found[1])
+                    and all(self._counts_for(binding, found[0], depth) for binding in found[1])
                 )
         return False
 

@@ -70,7 +70,9 @@ class OwnContainers:
         """What becomes of what `scores += …` adds to a list: a sum or mean is made of all that it holds, or the program needs
         it item by item."""
         mentions = self._infer.names.mentions(name.value, self._infer.names.home(name))
-        reads = [each for each in mentions if not is_written(self._walk, each) and not is_filled(self._walk, each)]
+        reads = [
+            each for each in mentions if not is_written(self._walk, each) and not is_filled(self._walk, each)
+        ]
         return "summed" if self._are_reduced(reads) else "needed"
 
     def _is_only_brought_back(self, holder: cst.BaseExpression) -> bool:
