@@ -97,7 +97,7 @@ class TensorAccumulation(Rule):
         for addition in additions(model.walk):
             if not _tensors(model, addition) or not model.is_eager(addition.node):
                 continue
-            if not _accumulates(model, addition):
+            if _is_of_one_call(model, addition) or not _accumulates(model, addition):
                 continue
             name = model.module.code_for_node(addition.container)
             yield Report(
@@ -107,6 +107,16 @@ class TensorAccumulation(Rule):
                 as_measured=_are_scalars(model, addition),
                 minor=model.single_passes.hold(addition.node),
             )
+
+
+def _is_of_one_call(model: Model, addition: Addition) -> bool:
+    """Whether each call of what is a `tf.function`, but for a switch that has all run in eager mode, makes the container
+    anew: its loops are parts of a step."""
+    function = model.function_at(addition.node)
+    if not isinstance(addition.container, cst.Name) or function is None:
+        return False
+    found = model.infer.bindings_reaching(addition.container)
+    return found is not None and found[0].function is function and model.compiled.is_switched_off(function)
 
 
 def _are_scalars(model: Model, addition: Addition) -> bool:

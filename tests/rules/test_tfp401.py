@@ -56,6 +56,16 @@ SILENT = {
                 episodes.append(play(model))
             return episodes
         """,
+    "what each call of a function makes anew, which eager mode runs for the time being": """
+        tf.config.run_functions_eagerly(True)
+        class Team:
+            @tf.function
+            def values(self, states):
+                best = []
+                for agent in self.agents:
+                    best.append(train_step(states, agent))
+                return best
+        """,
     "outputs of a model that is unrolled": """
         def build(network):
             actions = tf.keras.Input((5,))
@@ -368,6 +378,19 @@ FLAGGED = {
             evaluate(dataset)
         """,
         [5],
+    ),
+    "what outlives the calls of a function that eager mode runs": (
+        """
+        tf.config.run_functions_eagerly(True)
+        losses = []
+        @tf.function
+        def fit():
+            for x, y in dataset:
+                losses.append(train_step(x, y))
+        fit()
+        print(losses)
+        """,
+        [7],
     ),
     "a step behind a counter that keeps its own": (
         """
