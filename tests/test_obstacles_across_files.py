@@ -192,7 +192,13 @@ AGENT = """
 
         @tf.function
         def value(self, state):
+            self.net(state)
             return {value}
+
+        def freeze(self):
+            self.net = tf.keras.Sequential([self.net])
+            for layer in self.net.layers:
+                layer.trainable = False
 
     class Score(tf.keras.metrics.Metric):
         def build(self, shape):

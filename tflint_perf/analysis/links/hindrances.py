@@ -51,7 +51,7 @@ def _reasons(model: Model) -> Iterator[tuple[str, str]]:
 def _of_traced(model: Model) -> Iterator[tuple[str, Seen]]:
     for function in filter(model.compiled.would_be_traced, model.walk.functions.values()):
         name = name_called(function)
-        obstacle = model.tracing.obstacle_in_function(function, as_seen=True) if name else None
+        obstacle = model.tracing.sure_obstacle(function) if name else None
         if obstacle is not None:
             yield name, Seen(obstacle.reason, model.row(obstacle.node) or 1)
 

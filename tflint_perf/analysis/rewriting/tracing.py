@@ -27,6 +27,9 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
 
+# What acts by itself; of other code it is doubted that it gives the same later.
+_DOES_SOMETHING = (cst.Call, cst.Assign, cst.AugAssign, cst.AnnAssign)
+
 
 @dataclass(frozen=True, slots=True)
 class _Look:
@@ -94,6 +97,12 @@ class Tracing:
         if function.yields:
             return Obstacle(function.yields[0], "it is a generator")
         return self._in_body(function, _Look(None))
+
+    def sure_obstacle(self, function: Function) -> Obstacle | None:
+        """The first thing in a function, or in what it calls here, that fails in compiled code or runs once for all calls,
+        whatever the program changes between them."""
+        found = self._obstacles_in(function.node.body, function, _Look((function,), as_seen=True))
+        return next((each for each in found if isinstance(each.node, _DOES_SOMETHING)), None)
 
     def _setting_changed(self, code: cst.CSTNode) -> Obstacle | None:
         place = self._between_calls.setting_changed(code)
