@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -140,7 +139,8 @@ def _hindered_by_keras(outside: Outside, path: str) -> Iterator[tuple[str, Refus
         names = (name for kind in ("model", "metric", "loss") for name in sorted(methods(kind, "compiled")))
         reasons = {name: outside.hindrance_of_compiled(f"{path}.{name}") for name in names}
     else:
-        reasons = {re.split(r"[.:>]", path)[-1]: outside.hindrance(path)}
+        own = path.rpartition("::")[2].rpartition(">")[2]
+        reasons = {own.rpartition(".")[2]: outside.hindrance(path)}
     yield from ((name, _hindered(name, reason)) for name, reason in reasons.items() if reason)
 
 
