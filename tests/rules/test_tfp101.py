@@ -51,7 +51,7 @@ SILENT = {
         "    flats = []\n    for v, g in zip(model.variables, tape.gradient(loss, model.variables)):\n"
         "        dense = tf.Variable(tf.zeros(v.shape))\n        dense.assign_add(g)\n"
         "        flats.append(dense.numpy())\n    return loss.numpy(), flats\n"
-        "for x, y in dataset:\n    solve(value_and_gradient, x)\n"
+        "for x, y in dataset:\n    solve(*value_and_gradient(x))\n"
     ),
     "a few steps of a tape for a few tasks each": (
         "for round in range(4):\n  with tf.GradientTape() as outer:\n    losses = []\n"
