@@ -202,6 +202,11 @@ FLAGGED = {
     "a function of NumPy itself": """
         train = ds.map(lambda x, y: tf.numpy_function(np.flip, [x], tf.float32)).batch(32)  # <-
         """,
+    "what a library computes, whose functions read no file": mapped("""
+        from scipy.ndimage import gaussian_filter
+        def f(image):
+            return gaussian_filter(cv2.equalizeHist(image), 2.0).astype(np.float32)
+        """),
     "a pipeline that `fit` gets": """
         model = tf.keras.Sequential()
         d = ds.map(lambda x, y: (tf.py_function(standardize, [x], tf.float32), y)).batch(32)  # <-

@@ -87,7 +87,7 @@ class OtherReads:
             given = argument(call, 1, "mode")
             return given is not None and "b" in (string(given) or "b")
         dotted = self._infer.names.dotted(call.func)
-        if dotted is not None and not is_listed(canonical(dotted)) and not library(canonical(dotted)):
+        if dotted is not None and not _is_told_of(canonical(dotted)):
             return True  # in another file, or of a library that is not known: it may read anything
         return is_reader(name or last_name(call.func))
 
@@ -99,6 +99,11 @@ class OtherReads:
 
     def _may_be_elsewhere(self, node: cst.BaseExpression) -> bool:
         return self._infer.value(node).kind not in _IN_MEMORY
+
+
+def _is_told_of(name: str) -> bool:
+    """Whether rows tell what a function reads: one of its own, or that of all that its library has."""
+    return is_listed(name) or bool(library(name)) or has(name, "has-no-file")
 
 
 def is_reader(name: str) -> bool:
