@@ -144,3 +144,45 @@ def test_a_loop_behind_a_guard_makes_copies_seldom_that_another_file_makes(
     source = f"{EVALUATION}    from helpers import record\n    {loop}"
     files = write(project, losses=LOSS, helpers=HELPERS, train=source)
     assert rows("TFP302", files).get("helpers.py", []) == found
+
+
+STEPS = """
+    import tensorflow as tf
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam()
+
+    @tf.function
+    def train_step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x))
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        return loss
+
+    @tf.function
+    def test_step(x):
+        return tf.reduce_mean(model(x))
+"""
+
+
+@pytest.mark.parametrize(("step", "told"), [("train_step", True), ("test_step", False)])
+def test_tells_what_printing_a_loss_costs_where_another_file_trains_by_a_compiled_step(
+    project: Path, step: str, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tflint_perf.catalogue.cost.with_cost", lambda code, message: f"{message} (measured)")
+    train = f"""
+    import tensorflow as tf
+    from steps import test_step, train_step
+    dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
+    for epoch in range(9):
+        for x in dataset:
+            train_step(x)
+        for x in dataset:
+            loss = {step}(x)
+            print(float(loss))
+"""
+    results = lint_files(
+        write(project, steps=STEPS, train=train), Settings(root=Path(), rules=frozenset({"TFP302"})), 1
+    )
+    messages = [finding.message for result in results for finding in result.findings]
+    assert [message.endswith(" (measured)") for message in messages] == [told]

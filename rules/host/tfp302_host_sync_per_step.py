@@ -33,7 +33,9 @@ _REMEDIES = {
     "unused": "nothing reads the copy",
 }
 # The experiment prints a loss.
-_NOT_MEASURED = frozenset({"counted", "summed"})
+_MEASURED = frozenset({"shown", "glanced"})
+# Other remedies cost something themselves.
+_SAVES_LESS = frozenset({"counted", "summed"})
 
 
 class HostSyncPerStep(Rule):
@@ -109,14 +111,42 @@ class HostSyncPerStep(Rule):
         for statement in model.own(Copying).statements:
             sync = _flagged(model, statement)
             if sync is not None:
-                as_measured = sync.fates.isdisjoint(_NOT_MEASURED) and not _is_eager_or_none(model)
+                waits = _is_number_of_compiled_step(model, sync, statement) and not _is_eager_or_none(model)
                 yield Report(
                     model.own(Syncs).place_of(sync),
                     _message(model, sync, statement),
                     partial(_show_seldom, statement=statement, sync=sync),
-                    as_measured=as_measured,
-                    minor=not as_measured,  # what was measured is as dear as any, and costs little
+                    as_measured=waits and sync.fates <= _MEASURED,
+                    # What was measured is as dear as any, and costs little.
+                    minor=not (waits and sync.fates.isdisjoint(_SAVES_LESS)),
                 )
+
+
+def _is_number_of_compiled_step(model: Model, sync: Sync, statement: cst.CSTNode) -> bool:
+    """Whether what is copied is a loss or a metric of a compiled step that trains: it waits for all of that."""
+    if not model.scalars.may_be_scalar(sync.tensor):
+        return False
+    made = _made_by(model, sync.tensor)
+    if made and all(_is_result_of_metric(model, call) for call in made):
+        made = [call for call in _calls_beside(model, statement) if _trains_compiled(model, call)]
+    return bool(made) and all(_trains_compiled(model, call) for call in made)
+
+
+def _is_result_of_metric(model: Model, call: cst.Call) -> bool:
+    return (
+        isinstance(call.func, cst.Attribute)
+        and call.func.attr.value == "result"
+        and model.value(call.func.value).kind == "metric"
+    )
+
+
+def _trains_compiled(model: Model, call: cst.Call) -> bool:
+    """Whether `call` runs a compiled function, of this file or another, that trains."""
+    if model.value(call.func).kind != "compiled":
+        return False
+    targets = model.calls.targets(call)
+    reached = [*targets, *model.invariance.reached([target.node for target in targets])]
+    return model.programs.trains_in(reached) or model.train_calls.trains(call)
 
 
 def _is_eager_or_none(model: Model) -> bool:
@@ -148,16 +178,20 @@ def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
 def _has_waited(model: Model, statement: cst.CSTNode) -> bool:
     """Whether the step has waited for the device before `statement`, for numbers that Keras gives: nothing is left to
     wait for."""
-    loop, function = model.own(Syncs).loop_of(statement), model.function_at(statement)
-    calls = loop.calls if loop is not None else function.calls if function is not None else []
     place = model.infer.place
     return any(
         callee_name(call) in methods("Model", "gives-numbers")
         and isinstance(call.func, cst.Attribute)
         and _is_of_keras(model, call.func)
         and place(call).order < place(statement).order
-        for call in calls
+        for call in _calls_beside(model, statement)
     )
+
+
+def _calls_beside(model: Model, statement: cst.CSTNode) -> list[cst.Call]:
+    """The calls of the step around `statement`: of its loop, or else of its function."""
+    loop, function = model.own(Syncs).loop_of(statement), model.function_at(statement)
+    return loop.calls if loop is not None else function.calls if function is not None else []
 
 
 def _waits_anyway(model: Model, statement: cst.CSTNode, syncs: list[Sync]) -> bool:
@@ -182,10 +216,18 @@ def _waits_anyway(model: Model, statement: cst.CSTNode, syncs: list[Sync]) -> bo
 
 
 def _made_by(model: Model, tensor: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """The calls of which the tensor that a name stands for is a result."""
-    found = model.infer.bindings_reaching(tensor) if isinstance(tensor, cst.Name) else None
-    values = [binding.value for binding in found[1]] if found is not None else []
-    return [value for value in values if isinstance(value, cst.Call)]
+    """The calls of which `tensor`, or what it is a part of, is a result: itself, or by a name."""
+    whole = _whole(tensor)
+    found = model.infer.bindings_reaching(whole) if isinstance(whole, cst.Name) else None
+    values = [binding.value for binding in found[1] if binding.value is not None] if found else [whole]
+    return [made for made in map(_whole, values) if isinstance(made, cst.Call)]
+
+
+def _whole(node: cst.BaseExpression) -> cst.BaseExpression:
+    """What an expression takes a part of: `step(x)` in `step(x)["loss"]`."""
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return node
 
 
 def _is_of_keras(model: Model, method: cst.Attribute) -> bool:

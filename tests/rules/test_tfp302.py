@@ -1601,3 +1601,45 @@ def test_tells_no_cost_beside_a_step_in_eager_mode_where_python_is_what_all_wait
         _HEAD.replace("@tf.function\n", "") + "for x, y in dataset:\n    print(train_step(x, y).numpy())\n"
     )
     assert costs_told("TFP302", source) == [False]
+
+
+# Programs around a copy, with whether it tells what printing the loss of a compiled step costs.
+COPIES_MEASURED = {
+    "a loss of a compiled step": ("loss = train_step(x, y)\n        print(float(loss))", True),
+    "a loss among what a compiled step gives": (
+        "logs = train_and_tell(x, y)\n        print(float(logs['loss']))",
+        True,
+    ),
+    "a metric that a compiled step updates": (
+        "train_step(x, y)\n        print(metric.result().numpy())",
+        True,
+    ),
+    "a loss on a progress bar": ("bar.set_postfix(loss=float(train_step(x, y)))", True),
+    "a loss of a compiled step that does not train": (
+        "loss = test_step(x, y)\n        print(float(loss))",
+        False,
+    ),
+    "a metric beside an eager model": ("metric(model(x))\n        print(metric.result().numpy())", False),
+    "many numbers of a compiled step": ("images = forward(x)\n        print(images.numpy())", False),
+    "a loss that eager ops compute": (
+        "loss = tf.reduce_mean(model(x) - y)\n        print(loss.numpy())",
+        False,
+    ),
+    "a picture": ("image = model(x)\n        cv2.imwrite('a.png', image.numpy())", False),
+}
+
+
+@pytest.mark.parametrize(("statements", "told"), COPIES_MEASURED.values(), ids=COPIES_MEASURED)
+def test_tells_the_cost_only_of_a_number_that_a_compiled_training_step_gives(
+    statements: str, told: bool
+) -> None:
+    others = (
+        "@tf.function\ndef test_step(x, y):\n    return tf.reduce_mean(model(x) - y)\n"
+        "@tf.function\ndef forward(x):\n    return model(x)\n"
+        "@tf.function\ndef train_and_tell(x, y):\n    return {'loss': train_step(x, y)}\n"
+    )
+    training = "for epoch in range(90):\n    for x, y in dataset:\n        train_step(x, y)\n"
+    source = f"{_HEAD}{others}bar = tqdm()\n{training}    for x, y in dataset:\n        {statements}\n"
+    assert costs_told("TFP302", source) == [told]
+    (finding,) = findings("TFP302", source)
+    assert finding.minor is not told
