@@ -25,6 +25,7 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
 
 from .model_calls import ModelCalls
+from .shapes import GrownLists
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,20 @@ class ForwardPasses:
     def grows(self, found: ForwardPass) -> bool:
         """Whether an input gets longer with each call, as text does that a model generates."""
         sites = self._calls.sites(found.function) if found.function is not None and not found.loop else ()
-        return any(gets_longer(self._loops, call) for call in (*found.calls, *sites))
+        return any(
+            gets_longer(self._loops, call) or self._is_of_what_is_added_to(call)
+            for call in (*found.calls, *sites)
+        )
+
+    def _is_of_what_is_added_to(self, call: cst.Call) -> bool:
+        """Whether the loop around `call` adds to a text or list, whose tokens `call` is then given: `text += word`."""
+        loop = self._loops.innermost_loop(call)
+        if loop is None:
+            return False
+        lists = GrownLists(self._infer)
+        return any(
+            name not in _made_anew(loop) for arg in call.args for name in lists.behind(arg.value, loop)
+        )
 
 
 # Inputs that get longer with each call, as text does that a model writes.

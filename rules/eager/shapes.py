@@ -51,6 +51,12 @@ class Shapes:
             if isinstance(part, cst.Name | cst.Call | cst.Attribute)
         )
 
+    def is_of_own_length(self, call: cst.Call) -> bool:
+        """Whether each iteration makes a list of its own for `call`, bit by bit, and so of any length."""
+        loop = self._loops.innermost_loop(call)
+        grown = GrownLists(self._infer)
+        return loop is not None and any(grown.behind(arg.value, loop) for arg in call.args)
+
     def is_as_long_as_an_episode(self, node: cst.BaseExpression) -> bool:
         """Whether `node` holds an array made of a list that a loop appended to, and so of any length."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
@@ -144,3 +150,76 @@ def _is_of_last_axis(node: cst.CSTNode) -> bool:
         case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=at))]):
             return integer(at) == -1
     return False
+
+
+# Texts and lists that a loop adds to, and that a model gets as tokens.
+
+_ONE_LENGTH = frozenset({"maxlen", "max_length", "max_len", "padding"})
+
+
+class GrownLists:
+    """Answers which texts and lists that a loop adds to decide how long an input is."""
+
+    def __init__(self, infer: Inference) -> None:
+        self._infer = infer
+
+    def behind(self, given: cst.BaseExpression, loop: Loop) -> set[str]:
+        """The names of those behind an input: `text`, of which `loop` makes `model(tf.constant(tokens(text)))`.
+
+        A text by itself is one element, however long it is.
+        """
+        value = self._infer.value(given)
+        if value.kind == "string" or (value.element is not None and value.element.kind == "string"):
+            return set()
+        made = [node for node in descendants(loop.node) if isinstance(node, cst.Assign)]
+        found = _names_of_lengths(given)
+        waiting = list(found)
+        while waiting:
+            name = waiting.pop()
+            for statement in made:
+                if any(is_name(target.target, name) for target in statement.targets):
+                    more = _names_of_lengths(statement.value) - found
+                    found |= more
+                    waiting += more
+        return {
+            node.target.value
+            for node in descendants(loop.node)
+            if isinstance(node, cst.AugAssign)
+            and isinstance(node.target, cst.Name)
+            and node.target.value in found
+            and isinstance(node.operator, cst.AddAssign)
+            and self._is_sequence(node)
+        }
+
+    def _is_sequence(self, added: cst.AugAssign) -> bool:
+        return any(
+            self._infer.value(part).kind in ("string", "list", "tuple")
+            for part in (added.target, added.value)
+        )
+
+
+def _names_of_lengths(node: cst.CSTNode) -> set[str]:
+    """The names in an expression whose length may be that of what it makes: not those of which it takes a part, nor what is
+    brought to one length."""
+    match node:
+        case cst.Name():
+            return {node.value}
+        case cst.Attribute():
+            return _names_of_lengths(node.value)
+        case cst.Call() if any(
+            arg.keyword is not None and arg.keyword.value in _ONE_LENGTH for arg in node.args
+        ):
+            return set()
+        case cst.Subscript():
+            places = [part.slice for part in node.slice]
+            if any(isinstance(place, cst.Slice) and (place.lower or place.upper) for place in places):
+                return set()
+            # What a table gives for a list, `vocabulary[words]`, is as long as that.
+            return {
+                name for place in places if isinstance(place, cst.Index) for name in _names_of_lengths(place)
+            } | (
+                _names_of_lengths(node.value)
+                if any(isinstance(place, cst.Slice) for place in places)
+                else set()
+            )
+    return {name for child in node.children for name in _names_of_lengths(child)}

@@ -9,6 +9,9 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.scopes import Binding
+from tflint_perf.analysis.python.syntax import argument
+from tflint_perf.analysis.values.written import bindings_of, written_out
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
@@ -17,6 +20,8 @@ from .compiling import compile_function
 from .forward_passes import ForwardPass, ForwardPasses, is_cut_from_what_gets_longer
 from .shapes import Shapes
 
+# So many layers are no forward pass like that of the experiment, which has 13.
+_FEW = 3
 # A plain `tf.function` would trace each length.
 _FOR_LENGTHS = (
     "its input gets longer with each call, so pad it to one length and compile the forward pass with `@tf.function`, "
@@ -104,7 +109,8 @@ class EagerInferenceStep(Rule):
                 f"`{model.module.code_for_node(call.func)}` runs in eager mode, op by op, on each step; {remedy}",
                 partial(_compile, found=found),
                 bold=partial(_compile_apart, found=found),
-                as_measured=not grows and not padded,  # the inputs of the experiment have one shape
+                # The experiment has a model of many layers, whose inputs have one shape.
+                as_measured=not grows and not padded and not _is_of_few_layers(model, found),
                 minor=model.programs.applies_only()
                 or model.single_passes.hold(call)
                 or _is_now_and_then(model, call),
@@ -114,6 +120,8 @@ class EagerInferenceStep(Rule):
 def _gets_padded(model: Model, found: ForwardPass) -> bool:
     """Whether the loop that runs a forward pass, here or where its function is called, runs over batches of varying shape."""
     shapes = model.own(Shapes)
+    if any(map(shapes.is_of_own_length, found.calls)):
+        return True
     if found.loop is not None:
         return shapes.vary_in(found.loop)
     return found.function is not None and shapes.vary_for(found.function)
@@ -138,6 +146,28 @@ def _around_draw(model: Model, draw: cst.Call) -> str:
         f"compiled, it would keep one draw of `{model.module.code_for_node(draw.func)}`, so {instead} and compile the "
         "forward pass with `@tf.function`"
     )
+
+
+def _is_of_few_layers(model: Model, found: ForwardPass) -> bool:
+    """Whether all that a forward pass calls are a few layers of Keras, and no model of many."""
+    layers = [_layers(model, call.func) for call in found.calls]
+    return None not in layers and sum(filter(None, layers)) <= _FEW
+
+
+def _layers(model: Model, callee: cst.BaseExpression) -> int | None:
+    """Of how many layers `callee` is: one of Keras, or a `Sequential` of them that is written out; None where that is not
+    in sight."""
+    value = model.value(callee)
+    if value.klass is not None or value.outside or value.either:
+        return None
+    if value.kind in ("layer", "tensor"):
+        return int(value.kind == "layer")  # an input is no layer
+    match bindings_of(model.infer, callee) if isinstance(callee, cst.Name | cst.Attribute) else []:
+        case [Binding(value=cst.Call() as made, path=())] if has(model.qualified(made.func), "sequential"):
+            layers = written_out(model.infer, argument(made, 0, "layers")) or ()
+            numbers = [_layers(model, layer) for layer in layers]
+            return None if None in numbers or not numbers else sum(filter(None, numbers))
+    return None
 
 
 def _is_now_and_then(model: Model, call: cst.Call) -> bool:

@@ -15,6 +15,8 @@ PREAMBLE = dedent("""\
     optimizer = tf.keras.optimizers.Adam()
     dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
 """)
+# A model of as many layers as the experiment has, and more.
+LARGE = PREAMBLE.replace("Sequential([tf.keras.layers.Dense(1)])", "applications.ResNet50()")
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
@@ -1270,11 +1272,11 @@ def test_tells_the_cost_only_of_inputs_of_one_shape(then: str, told: bool) -> No
         for x, y in dataset:
             write(x)
         """
-    assert costs_told("TFP107", PREAMBLE + dedent(source).lstrip()) == [told]
+    assert costs_told("TFP107", LARGE + dedent(source).lstrip()) == [told]
 
 
 def test_names_reduced_retracing_without_a_cost_where_batches_are_padded() -> None:
-    source = PREAMBLE + "for x in dataset.unbatch().padded_batch(32).repeat(3):\n    print(model(x))\n"
+    source = LARGE + "for x in dataset.unbatch().padded_batch(32).repeat(3):\n    print(model(x))\n"
     (found,) = findings("TFP107", source)
     assert "compile the forward pass with `@tf.function(reduce_retracing=True)`" in found.message
     assert costs_told("TFP107", source) == [False]
@@ -1301,3 +1303,58 @@ def test_where_a_trace_would_keep_a_draw_it_is_told_to_draw_in_tensorflow(draw: 
     message = "it would keep one draw of `np.random.rand`, so draw by `tf.random.uniform` and compile the forward pass"
     assert (message in found.message) is told
     assert "compile the forward pass with `@tf.function`" in found.message
+
+
+def test_names_reduced_retracing_without_a_cost_where_each_input_has_a_length_of_its_own() -> None:
+    source = dedent("""
+        for epoch in range(9):
+            for text in texts:
+                tokens = [0]
+                for word in text.split():
+                    tokens += [words[word]]
+                kept.append(model(np.array([tokens])).numpy())
+            optimizer.minimize(loss, model.trainable_variables)
+        """)
+    (found,) = findings("TFP107", LARGE + source)
+    assert "its batches differ in shape" in found.message
+    assert costs_told("TFP107", LARGE + source) == [False]
+    brought = source.replace("[tokens]", "pad(tokens, maxlen=8)")
+    assert costs_told("TFP107", LARGE + brought) == [True]
+    cut = source.replace("[tokens]", "[tokens[-8:]]")
+    assert costs_told("TFP107", LARGE + cut) == [True]
+
+
+@pytest.mark.parametrize(
+    ("then", "longer"),
+    [("text += decode(word)", True), ("count += 1", False), ("text = decode(word)", False)],
+)
+def test_a_text_that_the_loop_adds_to_gets_longer_with_each_call(then: str, longer: bool) -> None:
+    source = f"""
+        def write(text):
+            tokens, count = encode(text), 0
+            for _ in range(length):
+                word = model(tf.constant(table[tokens])[None, :])
+                {then.replace("text = ", 'text = " " + ').replace("+= decode", '+= " " + decode')}
+                tokens = encode(text)
+        for x, y in dataset:
+            write(x)
+        """
+    (found,) = findings("TFP107", LARGE + dedent(source).lstrip())
+    assert ("gets longer" in found.message) is longer
+    assert costs_told("TFP107", LARGE + dedent(source).lstrip()) == [not longer]
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("tf.keras.layers.Dense(8)", False),
+        ("tf.keras.layers.TextVectorization()", False),
+        ("tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.LSTM(8)])", False),
+        ("tf.keras.Sequential([tf.keras.layers.Dense(8) for _ in range(12)])", True),
+        ("tf.keras.Sequential([tf.keras.layers.Dense(8), *layers])", True),
+        ("tf.keras.applications.ResNet50()", True),
+    ],
+)
+def test_tells_the_cost_of_a_model_of_many_layers_alone(made: str, told: bool) -> None:
+    source = f"net = {made}\nfor epoch in range(9):\n    for x, y in dataset:\n        print(net(x))\n"
+    assert costs_told("TFP107", PREAMBLE.replace("model =", "other =") + source) == [told]
