@@ -96,9 +96,9 @@ class RunEagerly(Rule):
 
 
 def _only_applies(model: Model) -> bool:
-    """Whether this file evaluates or predicts, and trains by none of Keras's methods."""
+    """Whether this file evaluates or predicts, and trains by none of Keras's methods, or restores what was trained before."""
     calls = model.walk.calls.keys()
-    return not calls.isdisjoint(_APPLYING) and calls.isdisjoint(METHODS)
+    return model.programs.applies_only() or not calls.isdisjoint(_APPLYING) and calls.isdisjoint(METHODS)
 
 
 def _remedy(model: Model, call: cst.Call) -> str:
