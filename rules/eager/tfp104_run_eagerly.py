@@ -7,7 +7,7 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, methods
+from tflint_perf.analysis.apis.facts import has, last_names, methods
 from tflint_perf.analysis.execution.trains import METHODS
 from tflint_perf.analysis.model import Function, Model
 from tflint_perf.analysis.python.syntax import descendants
@@ -96,9 +96,9 @@ class RunEagerly(Rule):
 
 
 def _only_applies(model: Model) -> bool:
-    """Whether this file evaluates or predicts, and trains by none of Keras's methods, or restores what was trained before."""
+    """Whether this file evaluates, predicts or restores what was trained before, and trains by none of Keras's methods."""
     calls = model.walk.calls.keys()
-    return model.programs.applies_only() or not calls.isdisjoint(_APPLYING) and calls.isdisjoint(METHODS)
+    return calls.isdisjoint(METHODS) and not calls.isdisjoint(_APPLYING | last_names("restores"))
 
 
 def _remedy(model: Model, call: cst.Call) -> str:

@@ -347,6 +347,8 @@ def test_it_does_not_compile_what_cannot_be(source: str) -> None:
     [
         ('model.compile("adam", "mse", run_eagerly=True)', True),
         ('model.compile("adam", "mse", run_eagerly=True)\nmodel.evaluate(x, y)', False),
+        ('model.load_weights(path)\nmodel.compile("adam", "mse", run_eagerly=True)', False),
+        ('model.load_weights(path)\nmodel.compile("adam", "mse", run_eagerly=True)\nmodel.fit(x, y)', True),
         ('model.compile("adam", "mse", run_eagerly=True)\nmodel.fit(x, y)\nmodel.evaluate(x, y)', True),
         ("tf.config.run_functions_eagerly(True)", False),
         ("tf.data.experimental.enable_debug_mode()", False),
