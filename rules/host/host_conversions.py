@@ -250,6 +250,8 @@ class StandingData:
         if depth > CALLS_DEEP:
             return False
         match node:
+            case cst.Subscript() if not takes_part(node):
+                return self._is_part(node.value, depth + 1)
             case cst.Subscript():
                 return not (isinstance(node.value, cst.Attribute) and node.value.attr.value in self._filled)
             case cst.Name():
@@ -287,3 +289,19 @@ class StandingData:
                 given = self._calls.arguments(function, binding.name) if function is not None else []
                 return any(self._is_part(each, depth + 1) for each in given)
         return False
+
+
+def takes_part(node: cst.Subscript) -> bool:
+    """Whether a subscript takes a part of what it is of: `x[:, None]` has all of `x`, and one more axis."""
+    return not all(_takes_all(part.slice) for part in node.slice)
+
+
+def _takes_all(place: cst.BaseSlice) -> bool:
+    match place:
+        case cst.Slice(lower=None, upper=None):
+            return True
+        case cst.Index(value=cst.Ellipsis()):
+            return True
+        case cst.Index(value=value):
+            return last_name(value) in ("None", "newaxis")
+    return False

@@ -15,7 +15,7 @@ from tflint_perf.edit.hoist import change, hoist, hoist_expression
 from tflint_perf.edit.judged import judged
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .host_conversions import Conversion, HostConversions, StandingData
+from .host_conversions import Conversion, HostConversions, StandingData, takes_part
 from .slices import loop_over_dataset
 from .slicing import Slicing
 
@@ -128,7 +128,11 @@ def _remedy(model: Model, found: Conversion) -> str:
 
 def _is_slice(node: cst.BaseExpression) -> bool:
     """Whether a batch is cut out of a whole array, as in the experiment."""
-    return isinstance(node, cst.Subscript) and any(isinstance(part.slice, cst.Slice) for part in node.slice)
+    return (
+        isinstance(node, cst.Subscript)
+        and takes_part(node)
+        and any(isinstance(part.slice, cst.Slice) for part in node.slice)
+    )
 
 
 def _repair(edit: Editor, call: cst.Call, unchanged: bool) -> Repair | Refusal:

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 _HEAD = """\
 import numpy as np
@@ -838,3 +838,27 @@ def test_what_is_a_tensor_already_is_a_hint_without_a_figure() -> None:
     assert "converts a batch that is a tensor already" in found.message
     assert found.minor
     assert "rule's script" not in found.message
+
+
+@pytest.mark.parametrize(
+    ("given", "of_data"), [("np.array(sums)[:, None]", False), ("labels[step * 32 : (step + 1) * 32]", True)]
+)
+def test_what_the_step_computes_is_in_no_dataset_whatever_axis_it_gets(given: str, of_data: bool) -> None:
+    source = f"""\
+optimizer = tf.keras.optimizers.Adam()
+def compute(states, rewards, labels, step):
+    total, sums = 0.0, []
+    for reward in rewards:
+        total = reward + 0.9 * total
+        sums.append(total)
+    y = tf.convert_to_tensor({given})
+    return tf.reduce_mean(model(states) - y)
+for step in range(1000):
+    with tf.GradientTape() as tape:
+        loss = compute(states, rewards, labels, step)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+    (finding,) = findings("TFP301", _HEAD + source)
+    assert ("feed the step from a `tf.data.Dataset`" in finding.message) is of_data
+    assert costs_told("TFP301", _HEAD + source) == [of_data]
+    assert finding.minor is not of_data
