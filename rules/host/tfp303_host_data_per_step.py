@@ -20,7 +20,7 @@ _REMEDIES = {
 }
 _AHEAD = (
     "makes a batch on the host for each step, in one thread of Keras's beside it: where a batch takes longer than a step, "
-    "the device waits; make it in `Dataset.map`"
+    "the device waits; {remedy}"
 )
 
 
@@ -101,16 +101,21 @@ class HostDataPerStep(Rule):
                 continue
             name = model.module.code_for_node(batch.node)
             named = f"`{name}`" if len(name) <= _LONG and "\n" not in name else "this"
-            if batch.ahead and batch.how != "augmented":
-                yield Report(batch.node, f"{named} {_AHEAD}", as_measured=False, minor=True)
+            if batch.ahead:
+                is_augmented = batch.how == "augmented"
+                remedy = _REMEDIES["augmented"] if is_augmented else "make it in `Dataset.map`"
+                yield Report(
+                    batch.node,
+                    f"{named} {_AHEAD.format(remedy=remedy)}",
+                    as_measured=False,
+                    minor=not is_augmented,
+                )
             else:
                 yield Report(
                     batch.node,
                     f"{named} makes a batch on the host on each step; {_REMEDIES[batch.how]}",
                     # The experiment's step waits for eager ops on each sample.
-                    as_measured=not batch.ahead
-                    and batch.how == "preprocessed"
-                    and not _reads_or_decodes(model, batch.node),
+                    as_measured=batch.how == "preprocessed" and not _reads_or_decodes(model, batch.node),
                 )
 
 

@@ -83,7 +83,7 @@ class PythonValueArgument(Rule):
                 if change is None or values.are_few(arg.value) or values.come_with_objects(call, arg.value):
                     continue
                 is_new = change == "step" and values.come_each_step(arg.value)
-                often = f" that changes from {change} to {change}" if is_new or change == "epoch" else ""
+                often = _often(model, call, change) if is_new or change == "epoch" else ""
                 yield Report(
                     arg.value,
                     f"`{model.module.code_for_node(arg.value)}` is a Python value{often}, "
@@ -101,6 +101,25 @@ def _change(model: Model, node: cst.BaseExpression) -> Change | None:
     if number == "bool" or (number is None and model.value(node).kind != "string"):
         return None
     return model.numbers.changes(node)
+
+
+def _often(model: Model, call: cst.Call, change: Change) -> str:
+    """How often what `call` is given changes, in words."""
+    if change == "step" or _has_epochs(model):
+        return f" that changes from {change} to {change}"
+    function = model.function_at(call)
+    named = function is not None and function.name
+    return f" that changes from one call of `{named}` to the next" if named else ""
+
+
+def _has_epochs(model: Model) -> bool:
+    """Whether the loops around those of steps are of epochs: they train, or go through a dataset. Others make a picture each, say,
+    in some steps."""
+    return any(
+        (model.loops.kind(loop) == "epoch" and model.file_reads.is_trained_in(loop))
+        or (isinstance(loop.node, cst.For) and model.loops.takes_batches(loop.node.iter))
+        for loop in model.walk.loops.values()
+    )
 
 
 def _has_signature(model: Model, function: Function | None) -> bool:

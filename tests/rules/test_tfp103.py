@@ -699,7 +699,7 @@ def test_the_finding_names_the_remedy() -> None:
 
 def test_where_autograph_converts_nothing_the_finding_names_another_remedy() -> None:
     (finding,) = findings(CODE, module(FLAGGED["a method of Keras"]))
-    assert finding.message.endswith("; use `tf.while_loop`, `tf.scan` or a recurrent layer")
+    assert "; use `tf.while_loop`, `tf.scan` or a recurrent layer, if the first step" in finding.message
 
 
 def test_a_list_that_grows_in_a_loop_over_its_own_length_has_no_length_in_sight() -> None:
@@ -739,7 +739,10 @@ COLLECTED = """
 
 def test_a_list_asks_for_an_array_of_the_graph() -> None:
     (finding,) = findings(CODE, module(COLLECTED))
-    assert finding.message.endswith("; loop over `tf.range`, and collect in a `tf.TensorArray`")
+    assert finding.message.endswith(
+        "; loop over `tf.range`, and collect in a `tf.TensorArray`, "
+        "if the first step is what you wait for: later ones may be slower"
+    )
 
 
 @pytest.mark.parametrize(

@@ -368,3 +368,22 @@ Trainer().fit()
 """
     (finding,) = findings("TFP202", _HEAD + source)
     assert "changes from epoch to epoch" in finding.message
+
+
+def test_what_changes_with_each_picture_that_is_made_in_some_steps_changes_from_no_epoch_to_the_next() -> (
+    None
+):
+    source = """\
+def make_picture(index):
+    picture = tf.random.uniform((1, 64, 64, 3))
+    for _ in range(30):
+        picture = train_step(picture, index)
+    return picture
+for index in range(64):
+    pictures.append(make_picture(index))
+"""
+    (finding,) = findings("TFP202", _HEAD + source)
+    assert (
+        "a Python value that changes from one call of `make_picture` to the next, and each new value"
+        in finding.message
+    )

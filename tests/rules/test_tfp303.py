@@ -1152,7 +1152,7 @@ FLAGGED = {
         model.fit(n)
         """,
         [3, 10],
-        "makes a batch on the host on each step; read and augment images in `Dataset.map`",
+        "beside it: where a batch takes longer than a step, the device waits; read and augment images in `Dataset.map`",
     ),
     "a generator of Keras's that an object keeps": (
         """
