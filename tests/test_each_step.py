@@ -285,3 +285,29 @@ def test_a_file_above_the_current_folder_is_named_from_there(
     monkeypatch.chdir(tflint_perf.folder / "agents")
     (told,) = notes(tflint_perf)
     assert told.startswith("runs on each step of the loop at ../play.py:8, via `agent.act` (line 9)")
+
+
+TASKS = """\
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD()
+for epoch in range(10):
+    with tf.GradientTape() as outer:
+        losses = []
+        for x, y in tasks.batch(9).take(50):
+            net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            with tf.GradientTape() as tape:
+                loss = net(x)
+            gradients = tape.gradient(loss, net.weights)
+            optimizer.apply_gradients(zip(gradients, net.weights))
+            losses.append(loss)
+        total = sum(losses)
+    gradients = outer.gradient(total, model.weights)
+    optimizer.apply_gradients(zip(gradients, model.weights))
+"""
+
+
+def test_the_innermost_loop_that_makes_a_gradient_step_is_told(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("train.py", TASKS)
+    said = tflint_perf("--select=TFP101").out
+    assert "note: runs on each step of the loop on line 7\n" in said

@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.step_loop_paths import Way
 from tflint_perf.analysis.execution.steps import GradientStep
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.flow import loops_around
@@ -84,7 +85,7 @@ class EagerTrainStep(Rule):
     triggers = ("GradientTape", "minimize(")
     fixes = "unsafe"
     bold = True
-    claim = Claim("step time", least=2.0)
+    claim = Claim("step time", least=2.0, at="more with more layers")
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -117,11 +118,21 @@ class EagerTrainStep(Rule):
                 f"{eager} with `{made_by}`",
                 partial(_compile, place=place, steps=steps, trained=trained),
                 bold=partial(_split, place=place, steps=steps, trained=trained),
+                steps=_from_innermost_loop(model, place),
                 # The batches of the experiment have one shape, and nothing of its step is compiled.
                 as_measured=not varies and not is_partly_compiled,
                 # Compiled alone, what computes the gradients leaves the optimizer in eager mode.
                 bold_first=any(_is_spread(model, step) for step in steps),
             )
+
+
+def _from_innermost_loop(model: Model, place: cst.CSTNode) -> Way:
+    """The way from the loop that makes the step, where that is another than the loop of steps: each of the tasks of an
+    epoch makes one."""
+    innermost = model.loops.innermost_loop(place)
+    if innermost is None or innermost is model.loops.step_loop(place):
+        return ()
+    return model.step_loop_paths.through(innermost, place)
 
 
 def _records_compiled_code(model: Model, step: GradientStep) -> bool:

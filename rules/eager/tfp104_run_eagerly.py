@@ -65,7 +65,7 @@ class RunEagerly(Rule):
     name = "run-eagerly"
     triggers = ("run_eagerly", "run_functions_eagerly", "enable_debug_mode")
     fixes = "unsafe"
-    claim = Claim("step time", least=2.0)
+    claim = Claim("step time", least=2.0, at="more with more layers")
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.calls_named("compile"):

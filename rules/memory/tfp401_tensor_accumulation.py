@@ -87,7 +87,10 @@ class TensorAccumulation(Rule):
     fixes = "unsafe"
     through_imports = True
     claim = Claim(
-        "live tensors", least=1.5, kind="growth", at="of one number, which is little memory, but without end"
+        "live tensors",
+        least=1.5,
+        kind="growth",
+        at="of one number: some hundred bytes, as long as the loop runs",
     )
     always_on = True
 

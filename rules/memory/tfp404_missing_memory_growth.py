@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Model
 from tflint_perf.edit import Editor
 from tflint_perf.edit.below_imports import add_below, last_import_from, spell_below
@@ -14,8 +15,10 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .gpu_memory import GpuMemory
 
+_OF_ESTIMATORS = ("Estimator", "RunConfig", "train_and_evaluate")
 _FOR_EACH_GPU = "call `set_memory_growth` for each GPU after the imports"
 _IN_SESSION = "set `gpu_options.allow_growth` in the `ConfigProto` of its session"
+_IN_ESTIMATOR = "set `gpu_options.allow_growth` in the `session_config` of its `RunConfig`"
 
 
 class MissingMemoryGrowth(Rule):
@@ -96,11 +99,15 @@ class MissingMemoryGrowth(Rule):
         first = model.programs.first_import()
         if first is not None and model.programs.names_tensorflow():
             in_session = model.programs.is_graph_code()
+            in_estimator = any(
+                has(model.qualified(call.func), "estimator") for call in model.calls_named(*_OF_ESTIMATORS)
+            )
             yield Report(
                 first,
                 "the program trains without memory growth, so TensorFlow takes nearly all memory of every GPU; "
-                + (_IN_SESSION if in_session else _FOR_EACH_GPU),
+                + ((_IN_ESTIMATOR if in_estimator else _IN_SESSION) if in_session else _FOR_EACH_GPU),
                 partial(_set_growth, first=first),
+                as_measured=not in_session,  # the experiment is one of TensorFlow 2
             )
 
 

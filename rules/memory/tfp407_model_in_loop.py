@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tflint_perf.analysis.model import Model
+import libcst as cst
+
+from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.rule import Claim, Report, Rule
 
 from .trials import Trials
+
+# A loop whose head is longer than this is not named.
+_LONG = 60
 
 
 class ModelInLoop(Rule):
@@ -74,7 +79,7 @@ class ModelInLoop(Rule):
         kind="growth",
         steps=18,
         step="a trial",
-        at="for 4.3 million weights and a plain `SGD`",
+        at="for 4.3 million weights under a plain `SGD`, about their size; Adam has two more numbers for each",
     )
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -95,6 +100,19 @@ class ModelInLoop(Rule):
             remedy = "run" if differ else "build it once and reset its weights, or run"
             yield Report(
                 trial.made,
-                f"`{trial.name}` is built and trained again in each iteration, and the memory of the previous one is not "
-                f"freed; {remedy} each trial in its own process",
+                f"`{trial.name}` is built and trained again in each iteration{_of(model, trial.loop)}, and the memory of the "
+                f"previous one is not freed; {remedy} each trial in its own process",
             )
+
+
+def _of(model: Model, loop: Loop) -> str:
+    """Which loop it is: it may stand far above."""
+    match loop.node:
+        case cst.For(target=target, iter=iterable):
+            target_code, code = map(model.module.code_for_node, (target, iterable))
+            head = f"for {target_code} in {code}"
+        case cst.While(test=test):
+            head = f"while {model.module.code_for_node(test)}"
+        case _:
+            return ""
+    return f" of `{head}`" if len(head) <= _LONG and "\n" not in head else ""

@@ -60,7 +60,12 @@ class GradientListAccumulation(Rule):
     code = "TFP409"
     name = "gradient-list-accumulation"
     triggers = ("GradientTape",)
-    claim = Claim("step time", least=1.2, step="a micro-batch", at="at 10 variables and an update every 4")
+    claim = Claim(
+        "step time",
+        least=1.2,
+        step="a micro-batch",
+        at="beside a compiled step, at 10 variables and an update every 4",
+    )
 
     def check(self, model: Model) -> Iterator[Report]:
         for found in model.own(GradientSums).all():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.check import check_source
 from tflint_perf.text.source import Source
@@ -420,3 +420,13 @@ def test_in_a_notebook_the_fix_stays_in_the_cell_of_the_imports(end: str) -> Non
 def test_in_a_session_its_own_options_are_named() -> None:
     (found,) = findings("TFP404", SESSION + "with tf.Session() as sess:\n    sess.run(train_op)\n")
     assert found.message.endswith("set `gpu_options.allow_growth` in the `ConfigProto` of its session")
+
+
+def test_tells_the_cost_only_of_what_was_measured_in_tensorflow_2() -> None:
+    in_session = SESSION + "with tf.Session() as sess:\n    sess.run(train_op)\n"
+    estimator = "estimator = tf.estimator.Estimator(model_fn)\nestimator.train(read)\n"
+    assert costs_told("TFP404", in_session) == [False]
+    (found,) = findings("TFP404", in_session + estimator)
+    assert found.message.endswith("set `gpu_options.allow_growth` in the `session_config` of its `RunConfig`")
+    keras = "import tensorflow as tf\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n"
+    assert costs_told("TFP404", keras) == [True]

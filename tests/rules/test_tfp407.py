@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import flagged
+from tests.rules.support import findings, flagged
 
 CODE = "TFP407"
 PREAMBLE = dedent("""\
@@ -333,3 +333,22 @@ def test_flags(source: str) -> None:
     text = module(source)
     marked = [row for row, line in enumerate(text.splitlines(), 1) if line.endswith("# <-")]
     assert flagged(CODE, text) == marked != []
+
+
+@pytest.mark.parametrize(
+    ("head", "named"),
+    [
+        ("for units in grid:", " of `for units in grid`"),
+        ("while not done:", " of `while not done`"),
+        (f"for units in {'all_of_the_' * 8}grid:", ""),
+    ],
+)
+def test_names_the_loop_of_trials_which_may_stand_far_above(head: str, named: str) -> None:
+    source = f"""
+        {head}
+            for fold in range(3):
+                model = make_model(width())
+                model.fit(dataset)
+        """
+    (found,) = findings(CODE, module(source))
+    assert f"`model` is built and trained again in each iteration{named}, and the memory" in found.message

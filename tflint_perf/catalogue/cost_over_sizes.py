@@ -85,7 +85,7 @@ def behaviour(record: Mapping[str, Any]) -> Behaviour | None:
 
 
 def cost_over_sizes(record: Mapping[str, Any], *, gains: bool = False) -> str | None:
-    """A cost in words that say what else there was beside the step it was measured in: `+180 ms a step, at 64 to 4,096 units`.
+    """A cost in words that say what else there was beside the step it was measured in: `+180 ms on a step of 1 to 500 ms, at 8 to 1,024 units`.
 
     With `gains`, it is said as what the fast form takes less. None where it was not measured at three sizes, or gains nothing
     at one of them.
@@ -105,13 +105,18 @@ def cost_over_sizes(record: Mapping[str, Any], *, gains: bool = False) -> str | 
     if gains and min(more) <= 0:
         return None
     if gains or kind == "constant" or _is_of_cause(record) or (kind == "depends" and min(more) > 0):
-        unit = step if metric == "step time" else _MORE.get(metric, f"of {metric}")
+        unit = _on_steps(costs, step) if metric == "step time" else _MORE.get(metric, f"of {metric}")
         say = seconds if metric in _TIMES else size
         return _at_sizes(
             costs, more, kind, say, f"{'the fast form takes {} less' if gains else '+{}'} {unit}"
         )
     around = f"{{}} the {metric if step == 'a step' or metric != 'step time' else f'time of {step}'}"
     return _at_sizes(costs, [cost.times for cost in costs], kind, ratio, around)
+
+
+def _on_steps(costs: Sequence[SizedCost], step: str) -> str:
+    """What the fast form takes at the sizes, without which nobody knows whether a difference is much."""
+    return f"on {step} of {in_range([cost.fast for cost in costs], seconds)}"
 
 
 def rows_of_sizes(record: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any, Literal
 
-from tflint_perf.catalogue.figures import change, count, number, ratio, seconds, size
+from tflint_perf.catalogue.figures import change, count, gibibytes, number, ratio, seconds, size
 
 Side = Literal["slow", "fast"]
 Result = Mapping[str, Any]
@@ -121,7 +121,7 @@ _MEASURES: Mapping[tuple[str, str], tuple[Callable[[Run], float | None], Callabl
         _got("live_tensors_per_step"),
         lambda value: f"{change(count(value))} a step",
     ),
-    ("device memory", "ratio"): (_device_memory("reserved"), size),
+    ("device memory", "ratio"): (_device_memory("reserved"), gibibytes),
     ("peak device memory", "ratio"): (_device_memory("peak"), size),
     ("first step", "ratio"): (_got("first_step"), seconds),
     ("graph ops", "ratio"): (_got("graph_ops"), count),
