@@ -215,7 +215,7 @@ def _waits_anyway(model: Model, statement: cst.CSTNode, syncs: list[Sync]) -> bo
     )
 
 
-def _made_by(model: Model, tensor: cst.BaseExpression) -> list[cst.BaseExpression]:
+def _made_by(model: Model, tensor: cst.BaseExpression) -> list[cst.Call]:
     """The calls of which `tensor`, or what it is a part of, is a result: itself, or by a name."""
     whole = _whole(tensor)
     found = model.infer.bindings_reaching(whole) if isinstance(whole, cst.Name) else None
