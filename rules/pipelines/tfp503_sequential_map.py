@@ -112,17 +112,27 @@ class SequentialMap(Rule):
                 given,
                 f"{why}; add `num_parallel_calls=tf.data.AUTOTUNE`",
                 partial(_parallelize, call=call, given=given, nature=nature),
-                # The experiment looks words up in a table, sample by sample.
+                # The experiment looks words up in a table, sample by sample, as often as it trains on each.
                 as_measured=nature == "stateful"
                 and not is_off
                 and not batched
-                and model.own(MappedWork).looks_up(given),
+                and model.own(MappedWork).looks_up(given)
+                and not _is_taken_as_one(model, call),
             )
 
 
 def _gains(model: Model, call: cst.Call, given: cst.BaseExpression) -> bool:
     """Whether Python code that `call` maps may run in parallel, for steps that wait for it."""
     return model.own(PythonStages).is_for_steps(call) and not model.own(LockedPython).is_all_of(given)
+
+
+def _is_taken_as_one(model: Model, call: cst.Call) -> bool:
+    """Whether the program makes one tensor of all that `call` gives, once and for all."""
+    return any(
+        isinstance(taken.func, cst.Attribute)
+        and any(stage.call is call for way in model.value(taken.func.value).pipelines for stage in way)
+        for taken in model.calls_named("get_single_element")
+    )
 
 
 def _only_computes(model: Model, call: cst.Call, given: cst.BaseExpression) -> bool:

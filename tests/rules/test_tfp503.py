@@ -433,6 +433,10 @@ MEASURED = {
     "words = tf.keras.layers.StringLookup()\nsingle.map(words)": True,
     "def find(x):\n    return table.lookup(x)\nsingle.map(lambda x: find(x))": True,
     "def show(x):\n    tf.print(x)\n    return x\nsingle.map(show)": False,
+    "words = single.map(lambda x: table.lookup(x)).batch(9999).get_single_element()": False,
+    "def read(rows):\n    return rows.batch(9999).get_single_element()\n"
+    "words = single.map(lambda x: table.lookup(x)).apply(read)": False,
+    "words = single.map(lambda x: table.lookup(x)).batch(32)\none = other.batch(9999).get_single_element()": True,
     "single.map(lambda x: tf.image.random_hue(x, 0.1))": False,
     "single.map(distort)": False,
     OFF.format(switch="autotune.enabled") + "single.map(lambda x: x / 255.0).with_options(options)": False,
