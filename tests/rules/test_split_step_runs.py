@@ -55,12 +55,12 @@ class Agent:
 
 agent, rng = Agent(), np.random.default_rng(0)
 state = rng.normal(size=4)
-for step in range(60):
+for step in range(24):
     action = agent.choose_action(state)
     after = rng.normal(size=4)
     agent.learn(state, float(action == 0), after, step % 20 == 19)
     state = after
-print(np.round(agent.losses[-3:], 4))
+print(np.round(agent.losses, 4))
 """
 
 REPLAY = """
@@ -103,12 +103,12 @@ class Learner:
         self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
         for kept, learned in zip(self.target.variables, self.model.variables):
             kept.assign(0.9 * kept + 0.1 * learned)
-        self.epsilon *= 0.99
+        self.epsilon *= 0.9
 
 
 learner, rng = Learner(), np.random.default_rng(0)
 state = rng.normal(size=4)
-for step in range(90):
+for step in range(50):
     action, after = learner.act(state), rng.normal(size=4)
     learner.memory.append((state, action, float(action), after, step % 20 == 19))
     state = after
@@ -145,12 +145,12 @@ class Agent:
 
 agent, rng = Agent(), np.random.default_rng(0)
 state = rng.normal(size=(1, 4))
-while len(agent.memory) < 30:
+while len(agent.memory) < 9:
     action, after = agent.act(state), rng.normal(size=(1, 4))
     agent.memory.append((state, action, after))
     state = after
-    if len(agent.memory) > 20:
-        agent.replay(4)
+    if len(agent.memory) > 5:
+        agent.replay(3)
 print(np.round(agent.model.get_weights()[0], 4))
 """
 
@@ -169,7 +169,7 @@ model = tf.keras.Sequential(
 )
 model.compile(loss="mse", optimizer=tf.keras.optimizers.Adam(1e-2), metrics=["mae"])
 states, wanted = np.random.rand(256, 4), np.random.rand(256, 2)
-for step in range(40):
+for step in range(12):
     chosen = np.random.randint(0, 256, 16)
     model.fit(
         states[chosen], wanted[chosen], sample_weight=chosen / 256, epochs=1, verbose=0, shuffle=False
@@ -186,7 +186,7 @@ model = tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(3), tf.
 optimizer = tf.keras.optimizers.Adam(1e-2)
 x, y = np.random.rand(256, 8), np.random.rand(256, 1)
 losses = []
-for step in range(60):
+for step in range(20):
     chosen = np.random.randint(0, 256, 32)
     inputs, targets = x[chosen], y[chosen]
     with tf.GradientTape() as tape:
@@ -194,7 +194,7 @@ for step in range(60):
         losses.append(loss.numpy())
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
-print(np.round(losses[-3:], 4))
+print(np.round(losses, 4))
 """
 
 
@@ -269,8 +269,8 @@ trainer = Trainer(
     tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(3), tf.keras.layers.Dense(1)]),
     tf.keras.optimizers.Adam(1e-2),
 )
-data = tf.data.Dataset.from_tensor_slices((np.random.rand(640, 8), np.random.rand(640, 1))).batch(32)
-for x, y in data.repeat(3):
+data = tf.data.Dataset.from_tensor_slices((np.random.rand(320, 8), np.random.rand(320, 1))).batch(32)
+for x, y in data.repeat(2):
     loss = trainer.train_batch(tf.cast(x, tf.float32), tf.cast(y, tf.float32))
 print(np.round(loss.numpy(), 4))
 """
@@ -290,7 +290,7 @@ def compute_gradients(model, x, y):
 
 model = tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(3), tf.keras.layers.Dense(1)])
 optimizer = tf.keras.optimizers.Adam(1e-2)
-x, y = np.random.rand(640, 8).astype("float32"), np.random.rand(640, 1).astype("float32")
+x, y = np.random.rand(208, 8).astype("float32"), np.random.rand(208, 1).astype("float32")
 data = tf.data.Dataset.from_tensor_slices((x, y)).batch(48)
 for epoch in range(3):
     for x, y in data:
@@ -338,7 +338,7 @@ class Learner:
 
 
 learner, rng = Learner(), np.random.default_rng(0)
-for step in range(60):
+for step in range(20):
     states, after = rng.normal(size=(16, 4)).astype("float32"), rng.normal(size=(16, 4)).astype("float32")
     loss = learner.learn(states, rng.integers(0, 3, 16), rng.normal(size=16), after)
 print(np.round(loss.numpy(), 4), np.round(learner.net.get_weights()[1][:4], 4))
