@@ -77,11 +77,11 @@ def test_an_eager_loop(tmp_path: Path) -> None:
         "        history.append(loss)\n"
         "        print(float(loss))\n"
     )  # fmt: skip
-    seen = _run(tmp_path, program, steps=120)
+    seen = _run(tmp_path, program, steps=70)
     record = seen.record
     assert (record.ended, record.code, record.steps.kind) == ("steps", 0, "optimizer")
     # The first gradient was all that was known at first, and its step is forgotten.
-    assert len(seen.stdout.splitlines()) in range(119, 122)
+    assert len(seen.stdout.splitlines()) in range(69, 72)
     assert _loop(tmp_path, record) == "for a, b in dataset:"
     assert record.step is not None and record.step.low <= record.step.value <= record.step.high
     assert sum(record.parts.values()) == pytest.approx(record.step.value)
@@ -115,7 +115,7 @@ def test_what_a_model_does_is_told_apart_by_who_calls_it(tmp_path: Path, forks: 
         "        act(a)\n"
         "        train_step(a, b)\n"
     )  # fmt: skip
-    record = _run(tmp_path, program, forks.watch).record
+    record = _run(tmp_path, program, forks.watch, steps=40).record
     rows = (tmp_path / "train.py").read_text().splitlines()
     ops: Counter[str] = Counter()
     for way in record.ways:
@@ -158,10 +158,10 @@ def test_a_compiled_step_that_is_traced_again_and_again(tmp_path: Path, forks: F
         "for number in range(90):\n"
         "    train_step(x[:16], y[:16], number)\n"
     )  # fmt: skip
-    record = _run(tmp_path, program, forks.watch, steps=36).record
+    record = _run(tmp_path, program, forks.watch, steps=24).record
     assert _loop(tmp_path, record) == "for number in range(90):"
     traced = next(trace for trace in record.traces if trace.function == "train_step")
-    assert traced.in_steps > 24
+    assert traced.in_steps > 16
     assert max(traced.causes, key=lambda cause: traced.causes[cause]) == "new Python value"
     assert traced.called_at is not None and traced.called_at.row == record.steps.loop.row + 1  # type: ignore[union-attr]
     assert record.growth["traces"].grows
@@ -184,7 +184,8 @@ def test_a_first_call_that_traces_twice_to_make_variables_has_no_other_cause(
 def test_a_function_that_is_made_anew_and_shapes_that_change(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + COMPILED + (
         "for number in range(90):\n"
-        "    train_step(x[: number + 2], y[: number + 2])\n"
+        "    samples = 2 + number // 9\n"
+        "    train_step(x[:samples], y[:samples])\n"
         "    double = tf.function(lambda v: v * 2)\n"
         "    double(x[:4])\n"
     )  # fmt: skip
@@ -225,23 +226,23 @@ def test_a_run_that_is_held_against_another_ends_after_the_same_steps(tmp_path: 
         "        loss = tf.reduce_mean((net(x[:16]) - y[:16]) ** 2)\n"
         "    way.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))\n"
         "def learn():\n"
-        "    for _ in range(9):\n"
+        "    for _ in range(5):\n"
         "        update(model, optimizer)\n"
-        "    for _ in range(4):\n"
+        "    for _ in range(2):\n"
         "        update(actor, other)\n"
         "for epoch in range(40):\n"
         "    learn()\n"
         "    print(epoch)\n"
     )  # fmt: skip
     learning = Learning(tmp_path / "learned.npz")
-    first = _run(tmp_path, program, forks.watch, details=False, steps=30, learning=learning)
+    first = _run(tmp_path, program, forks.watch, details=False, steps=12, learning=learning)
     assert first.optimizers == 2
     again = _run(
-        tmp_path, program, forks.watch, details=False, steps=8, learning=learning, optimizers=first.optimizers
+        tmp_path, program, forks.watch, details=False, steps=4, learning=learning, optimizers=first.optimizers
     )
-    # Alone, the first of them makes more than eight updates before the other is seen.
-    assert len(again.ends) == 8
-    assert again.stdout.split() == [str(epoch) for epoch in range(7)]
+    # Alone, the first of them makes more than four updates before the other is seen.
+    assert len(again.ends) == 4
+    assert again.stdout.split() == [str(epoch) for epoch in range(3)]
 
 
 def test_two_kerases_in_one_program(tmp_path: Path) -> None:
@@ -252,7 +253,7 @@ def test_two_kerases_in_one_program(tmp_path: Path) -> None:
     )
     program = head + (
         "for epoch in range(2):\n"
-        "    for a, b in dataset:\n"
+        "    for a, b in dataset.take(20):\n"
         "        with tf.GradientTape(persistent=True) as tape:\n"
         "            one = tf.reduce_mean((model(a) - b) ** 2)\n"
         "            two = tf.reduce_mean((older(a) - b) ** 2)\n"
@@ -260,13 +261,13 @@ def test_two_kerases_in_one_program(tmp_path: Path) -> None:
         "            way.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))\n"
         "    print(epoch)\n"
         "older.compile('sgd', 'mse')\n"
-        "print(sorted(older.fit(x, y, verbose=0).history))\n"
+        "print(sorted(older.fit(x[:64], y[:64], verbose=0).history))\n"
     )
     seen = _run(tmp_path, program, steps=200)
     assert (seen.record.ended, seen.record.code) == ("end", 0)
     assert seen.stdout.splitlines() == ["0", "1", "['loss']"]
-    assert _loop(tmp_path, seen.record) == "for a, b in dataset:"
-    assert seen.record.steps.count in range(79, 81)
+    assert _loop(tmp_path, seen.record) == "for a, b in dataset.take(20):"
+    assert seen.record.steps.count in range(39, 41)
 
 
 @pytest.mark.parametrize(
@@ -388,7 +389,7 @@ def test_what_comes_behind_each_step_of_fit_is_a_part_of_it(tmp_path: Path, fork
         "for episode in range(60):\n"
         "    model.fit(x[:16], y[:16], validation_data=(x[:16], y[:16]), verbose=0)\n"
     )  # fmt: skip
-    record = _run(tmp_path, program, forks.watch, steps=40).record
+    record = _run(tmp_path, program, forks.watch, steps=24).record
     assert not record.between and not record.steps.notes
     assert record.looked_at["details"]
 
@@ -504,13 +505,13 @@ def test_what_is_learned_is_the_same_twice_and_nearly_so_when_nudged(tmp_path: P
         [(program, False), (program, False), (program, True), (compiled, False)]
     ):
         out = tmp_path / f"{number}.npz"
-        seen = _run(tmp_path, text, forks.watch, steps=40, details=False, learning=Learning(out, nudge=nudge))
+        seen = _run(tmp_path, text, forks.watch, steps=20, details=False, learning=Learning(out, nudge=nudge))
         assert seen.learned
         outs.append(np.load(out))
     once, twice, nudged, fast = outs
     names = [name for name in once.files if name.startswith("last")]
     assert len(names) == 4
-    assert once["losses"].shape[0] >= 39
+    assert once["losses"].shape[0] >= 19
     moved = max(abs(once[name] - once[name.replace("last", "first")]).max() for name in names)
     assert all((once[name] == twice[name]).all() for name in names)
     differs = max(abs(once[name] - nudged[name]).max() for name in names)
