@@ -45,6 +45,7 @@ _LINTERS = (
     "tflint_perf.commands", "tflint_perf.cli.run", "tflint_perf.server.service", "tflint_perf.flake8", "libcst",
     "pygls.lsp.server", "flake8.main.cli", "flake8.plugins.pyflakes", "flake8.plugins.pycodestyle",
 )  # fmt: skip
+_DASK = ("distributed", "distributed.cli.dask_scheduler", "distributed.cli.dask_worker")
 _ON_CPU = {"CUDA_VISIBLE_DEVICES": "-1"}
 _CAN_FORK = sys.platform == "linux"
 _MOMENT = 0.01
@@ -76,6 +77,10 @@ class Process:
             time.sleep(_MOMENT)
         return code
 
+    def kill(self) -> None:
+        """End it, and what it started."""
+        self._forked.kill()
+
 
 class Talking(Process):
     """A fork that is talked to, with as much of `subprocess.Popen` as is needed for that."""
@@ -83,10 +88,6 @@ class Talking(Process):
     def __init__(self, forked: nursery.Forked, stdin: IO[bytes], stdout: IO[bytes]) -> None:
         super().__init__(forked)
         self.stdin, self.stdout = stdin, stdout
-
-    def kill(self) -> None:
-        """End it, and what it started."""
-        self._forked.kill()
 
 
 class Serving:
@@ -164,6 +165,16 @@ class Forks:
             patch.setattr(subprocess, "Popen", start)
             return observed.watch(request)
 
+    def start(
+        self, *command: str, folder: Path, variables: Mapping[str, str], log: IO[bytes]
+    ) -> Process | subprocess.Popen[bytes]:
+        """Start `python COMMAND…`, which writes what it prints into a file, and is not waited for."""
+        if self.nursery is None:
+            return subprocess.Popen(
+                [sys.executable, *command], cwd=folder, env={**variables, **_ON_CPU}, stdout=log, stderr=log
+            )
+        return self._start(command, folder, variables, (log, log))
+
     def talk(self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], **_: Any) -> Talking:
         """Start what is talked to over standard input and output, as `subprocess.Popen` does."""
         (theirs_in, ours_in), (ours_out, theirs_out) = os.pipe(), os.pipe()
@@ -228,12 +239,24 @@ class Forks:
 @cache
 def linters() -> Forks:
     """What linters are forked of: this one, its server, and flake8 with it."""
+    made = Forks(*_LINTERS, *_of_linters())
+    atexit.register(made.close)
+    return made
+
+
+@cache
+def clusters() -> Forks:
+    """What schedulers, workers and those that ask them are forked of. Dask reads its variables as it is imported."""
+    made = Forks(*_DASK, "tflint_perf.commands", *_of_linters())
+    atexit.register(made.close)
+    return made
+
+
+def _of_linters() -> list[str]:
     package = Path(tflint_perf.__file__).parent
     files = [file for room in _ROOMS for file in (package / room).rglob("*.py") if file.stem != "__init__"]
     rooms = [".".join(file.relative_to(package.parent).with_suffix("").parts) for file in files]
-    made = Forks(*_LINTERS, *sorted(rooms), *dict.fromkeys(rule.__module__ for rule in house_rules()))
-    atexit.register(made.close)
-    return made
+    return [*sorted(rooms), *dict.fromkeys(rule.__module__ for rule in house_rules())]
 
 
 def main() -> None:

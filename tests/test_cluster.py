@@ -1,4 +1,4 @@
-"""Linting on a Dask cluster: a scheduler and two workers, each a process as somebody starts it by hand."""
+"""Linting on a Dask cluster: a scheduler and two workers, each a process as somebody starts it by hand, or a fork."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from tests.commandline import CLEAN, SLOW, CommandLine
-from tests.forked import linters
+from tests.forked import Forks, Process, clusters, linters
 from tflint_perf import __version__
 
 pytestmark = pytest.mark.slow
@@ -68,12 +69,22 @@ def environment(**variables: str) -> dict[str, str]:
     return ours | {"NO_COLOR": "1"} | variables
 
 
+@cache
+def asking() -> Forks:
+    """What a cluster and those that ask it are forked of, with the variables of `DASK`."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in DASK.items():
+            patch.setenv(name, value)
+        assert clusters().nursery is not None or not hasattr(os, "fork")
+    return clusters()
+
+
 @dataclass(slots=True)
 class Cluster:
     """A scheduler, and workers in a folder that has nothing to do with the files."""
 
     folder: Path
-    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    processes: list[Process | subprocess.Popen[bytes]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._start("scheduler", "--port=0", "--host=127.0.0.1", f"--scheduler-file={self.file}")
@@ -97,20 +108,30 @@ class Cluster:
         return self._start("worker", self.address, *own, *more, **variables)
 
     def _start(self, what: str, *arguments: str, **variables: str) -> int:
-        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments]
-        variables = DASK | variables
+        """Start a fork; what is to import something else, or starts a Python itself, is one of its own."""
+        command = ["-m", f"distributed.cli.dask_{what}", *arguments]
+        given = environment(**DASK | variables)
         with (self.folder / "log").open("ab") as log:
-            process = subprocess.Popen(
-                command, cwd=self.folder, env=environment(**variables), stdout=log, stderr=log
+            process = (
+                subprocess.Popen(
+                    [sys.executable, *command], cwd=self.folder, env=given, stdout=log, stderr=log
+                )
+                if variables or "--nanny" in arguments
+                else asking().start(*command, folder=self.folder, variables=given, log=log)
             )
         self.processes.append(process)
         return process.pid
 
     def wait_for(self, workers: int) -> None:
         """Wait until so many workers are there; this process shall have no threads, so another one asks."""
-        program = "import sys; from distributed import Client; c = Client(sys.argv[1]); c.wait_for_workers(int(sys.argv[2]), 500)"
-        command = [sys.executable, "-c", program, self.address, str(workers)]
-        subprocess.run(command, check=True, timeout=PATIENCE, capture_output=True)
+        file = self.folder / "wait.py"
+        file.write_text(
+            "import sys; from distributed import Client; Client(sys.argv[1]).wait_for_workers(int(sys.argv[2]), 500)"
+        )
+        waited = asking().run(
+            file.name, self.address, str(workers), folder=self.folder, variables=environment()
+        )
+        assert waited.returncode == 0, waited.stderr
 
     def close(self) -> None:
         for process in self.processes:
@@ -158,10 +179,14 @@ def code(tflint_perf: CommandLine) -> Path:
 def lint(
     folder: Path, *arguments: str, program: str = MAIN, paths: Sequence[str] = ("src", "deep")
 ) -> subprocess.CompletedProcess[str]:
-    """What a run of the linter gives; one without a cluster is a fork."""
-    if program == MAIN and "--engine=dask" not in arguments:
+    """What a run of the linter gives, in a fork; one that starts a cluster has a Python of its own."""
+    if "--engine=dask" not in arguments:
         command = ("-m", "tflint_perf", "check", *arguments, *paths)
         return linters().run(*command, folder=folder, variables=environment())
+    if "--scheduler" in arguments:
+        file = folder.parent / f"{folder.name}-program.py"
+        file.write_text(program, encoding="utf-8")
+        return asking().run(str(file), "check", *arguments, *paths, folder=folder, variables=environment())
     return subprocess.run(
         [sys.executable, "-c", program, "check", *arguments, *paths],
         cwd=folder,
@@ -317,8 +342,9 @@ def test_a_worker_that_comes_later_with_another_version_says_so(cluster: Cluster
         "import sys; from distributed import Client; from tflint_perf.project.cluster import lint_there; "
         "print(Client(sys.argv[1]).submit(lint_there, '0.0.9 (x)', b'').result())"
     )
-    command = [sys.executable, "-c", program, cluster.address]
-    told = subprocess.run(command, check=True, timeout=PATIENCE, capture_output=True, text=True).stdout
+    file = cluster.folder / "later.py"
+    file.write_text(program)
+    told = asking().run(file.name, cluster.address, folder=cluster.folder, variables=environment()).stdout
     assert told.startswith("worker tcp://127.0.0.1:")
     assert f" has {__version__} (" in told
     assert "; this machine has 0.0.9 (x), and all must have the same" in told
