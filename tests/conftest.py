@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,15 @@ import pytest
 from tests.commandline import SLOW, CommandLine
 from tests.forked import Forks
 from tflint_perf.catalogue import evidence
+from tflint_perf.project import cache as kept
 from tflint_perf.verify import process
 
 # Tests start hundreds of processes, none of which is to compile again what another one has compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Of what tests install, only what is then imported need be compiled.
+os.environ |= {"PIP_NO_COMPILE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 # Thirteen thousand tests are there to stay: to look through them for garbage again and again takes up to half of the time
 # that it takes to collect them. What tests themselves make is looked through as ever.
@@ -47,6 +52,17 @@ def key_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         patch.delenv("TFLINT_PERF_CACHE_KEY", raising=False)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_files_looked_at_once() -> Iterator[None]:
+    """Tests change no file of this project, so each run in this process need not look at all of them for its cache."""
+    looked = kept._states
+    once = cache(looked)
+    package = Path(kept.__file__).parent.parent
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept, "_states", lambda *folders: (once if folders[0] == package else looked)(*folders))
         yield
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import sys
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import libcst as cst
@@ -87,24 +88,33 @@ NEWER = [
 ]
 
 
-def difference(whole: object, made: object, path: str = "") -> str | None:
+def difference(whole: object, made: object, path: tuple[object, ...] = ()) -> str | None:
     """Where two trees differ in their code."""
     if isinstance(whole, list | tuple) and isinstance(made, list | tuple):
         if len(whole) != len(made):
             return f"{path}: {len(whole)} and {len(made)} of them"
-        pairs = enumerate(zip(whole, made, strict=True))
-        return next((d for at, pair in pairs if (d := difference(*pair, f"{path}[{at}]"))), None)
+        for at, pair in enumerate(zip(whole, made, strict=True)):
+            found = difference(*pair, (*path, at))
+            if found is not None:
+                return found
+        return None
     if not isinstance(whole, cst.CSTNode):
         same = whole == made or (isinstance(whole, str) and "\r" in whole)
         return None if same else f"{path}: {whole!r} and {made!r}"
     if type(whole) is not type(made) and not isinstance(whole, cst.Module):
         return f"{path}: {type(whole).__name__} and {type(made).__name__}"
-    fields = (field.name for field in dataclasses.fields(whole))
-    code = [name for name in fields if name not in SPACE and not name.startswith("whitespace")]
-    differences = (
-        difference(getattr(whole, name), getattr(made, name, "nothing"), f"{path}.{name}") for name in code
-    )
-    return next((found for found in differences if found), None)
+    for name in fields_of_code(type(whole)):
+        found = difference(getattr(whole, name), getattr(made, name, "nothing"), (*path, name))
+        if found is not None:
+            return found
+    return None
+
+
+@cache
+def fields_of_code(kind: type[cst.CSTNode]) -> list[str]:
+    """The fields of a kind of node that hold code."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    return [name for name in names if name not in SPACE and not name.startswith("whitespace")]
 
 
 @pytest.mark.parametrize("code", CODE)
@@ -149,10 +159,8 @@ def nodes(tree: cst.CSTNode) -> Iterator[cst.CSTNode]:
     yield tree
     if isinstance(tree, cst.FormattedString):
         return
-    for field in dataclasses.fields(tree):
-        if field.name in SPACE or field.name.startswith("whitespace"):
-            continue
-        value = getattr(tree, field.name)
+    for name in fields_of_code(type(tree)):
+        value = getattr(tree, name)
         for child in value if isinstance(value, list | tuple) else [value]:
             if isinstance(child, cst.CSTNode) and not isinstance(child, cst.BaseParenthesizableWhitespace):
                 yield from nodes(child)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
-from functools import cached_property
+from functools import cache, cached_property
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Literal
 
@@ -84,7 +84,11 @@ class Recorder:
         self._generators: dict[FrameType, Question] = {}
         self._first: dict[tuple[object, ...], Question] = {}
         for module in modules:
-            self._add(module, leave_out)
+            asked, in_front = _questions_of(module)
+            self._asked |= asked
+            self._in_front |= in_front
+        if leave_out is not None:
+            self._asked.pop(leave_out.__code__, None)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -99,24 +103,6 @@ class Recorder:
     def add(self, question: Question) -> None:
         """Note what was asked of no function, under the question that is being answered."""
         (self._open[-1][1].because if self._open else self.questions).append(question)
-
-    def _add(self, module: ModuleType, leave_out: Callable[..., object] | None) -> None:
-        for function in _functions_in(module):
-            inner = getattr(function, "__wrapped__", function)
-            if inner.__name__ == "__init__" and inner.__code__.co_filename == module.__file__:
-                self._asked[inner.__code__] = Asked(module.__name__, inner.__qualname__, "", kind="making")
-                continue
-            text = (inner.__doc__ or "").strip()
-            # What gives nothing does something, and answers no question.
-            given = str(inner.__annotations__.get("return"))
-            if not text or inner is leave_out or given == "None":
-                continue
-            if inner is not function:
-                self._in_front.add(function.__code__)
-            says = " ".join(text.split("\n\n", 1)[0].split())
-            names = _parameters(inner.__code__)
-            asked = Asked(module.__name__, inner.__qualname__, says, names, _kind_of(module.__name__), given)
-            self._asked[inner.__code__] = asked
 
     def _note(self, frame: FrameType, event: str, given: Any) -> None:
         if event == "call":
@@ -167,6 +153,30 @@ class Recorder:
             question.before = first
             if len(question.because) > len(first.because):
                 self._first[key] = question
+
+
+@cache
+def _questions_of(module: ModuleType) -> tuple[dict[CodeType, Asked], set[CodeType]]:
+    """What the functions of a module are asked, and those that stand in front of one of them."""
+    found: dict[CodeType, Asked] = {}
+    in_front = set()
+    for function in _functions_in(module):
+        inner = getattr(function, "__wrapped__", function)
+        if inner.__name__ == "__init__" and inner.__code__.co_filename == module.__file__:
+            found[inner.__code__] = Asked(module.__name__, inner.__qualname__, "", kind="making")
+            continue
+        text = (inner.__doc__ or "").strip()
+        # What gives nothing does something, and answers no question.
+        given = str(inner.__annotations__.get("return"))
+        if not text or given == "None":
+            continue
+        if inner is not function:
+            in_front.add(function.__code__)
+        says = " ".join(text.split("\n\n", 1)[0].split())
+        names = _parameters(inner.__code__)
+        asked = Asked(module.__name__, inner.__qualname__, says, names, _kind_of(module.__name__), given)
+        found[inner.__code__] = asked
+    return found, in_front
 
 
 def _kind_of(module: str) -> Kind:
