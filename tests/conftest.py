@@ -23,7 +23,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 # Of what tests install, only what is then imported need be compiled.
-os.environ |= {"PIP_NO_COMPILE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+os.environ |= {"PIP_COMPILE": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 # Thirteen thousand tests are there to stay: to look through them for garbage again and again takes up to half of the time
 # that it takes to collect them. What tests themselves make is looked through as ever.
