@@ -34,8 +34,6 @@ _REMEDIES = {
 }
 # The experiment prints a loss.
 _MEASURED = frozenset({"shown", "glanced"})
-# Other remedies cost something themselves.
-_SAVES_LESS = frozenset({"counted", "summed"})
 
 
 class HostSyncPerStep(Rule):
@@ -111,14 +109,17 @@ class HostSyncPerStep(Rule):
         for statement in model.own(Copying).statements:
             sync = _flagged(model, statement)
             if sync is not None:
-                waits = _is_number_of_compiled_step(model, sync, statement) and not _is_eager_or_none(model)
+                as_measured = (
+                    sync.fates <= _MEASURED
+                    and not _is_eager_or_none(model)
+                    and _is_number_of_compiled_step(model, sync, statement)
+                )
                 yield Report(
                     model.own(Syncs).place_of(sync),
                     _message(model, sync, statement),
                     partial(_show_seldom, statement=statement, sync=sync),
-                    as_measured=waits and sync.fates <= _MEASURED,
-                    # What was measured is as dear as any, and costs little.
-                    minor=not (waits and sync.fates.isdisjoint(_SAVES_LESS)),
+                    as_measured=as_measured,
+                    minor=not as_measured,  # what was measured is as dear as any, and costs little
                 )
 
 
