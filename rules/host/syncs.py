@@ -15,7 +15,7 @@ from tflint_perf.analysis.execution.steady_conditions import Usual
 from tflint_perf.analysis.execution.timed_calls import clocks
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.flow import loops_around
-from tflint_perf.analysis.python.reach import leads_to
+from tflint_perf.analysis.python.reach import leads_to, remembered
 from tflint_perf.analysis.python.scopes import Loop, Scope
 from tflint_perf.analysis.python.syntax import (
     callee_name,
@@ -237,6 +237,7 @@ class Syncs:
         loop = self._loops.innermost_loop(node)
         return loop if loop is not None and self._loops.kind(loop) == "none" and self._carries(loop) else None
 
+    @remembered
     def _carries(self, loop: Loop) -> bool:
         """Whether each iteration of `loop` makes a tensor of the one before: `x = x * 2.0`."""
         return any(
