@@ -68,6 +68,18 @@ def _is_of_model(given: ast.arg) -> bool:
     return re.search(r"\b[Mm]odel\b", annotation) is not None
 
 
+def test_nothing_asks_a_node_for_its_children_itself() -> None:
+    """Files are first looked at without their white space, in trees that libcst's `children` fails on: `syntax.children`."""
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for room in ("rules", "tflint_perf/analysis")
+        for path in sorted((ROOT / room).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr == "children"
+    ]
+    assert not found
+
+
 def test_every_room_says_what_it_answers(rooms: ModuleType) -> None:
     known = rooms.rooms()
     folders = {path.parent.name for path in (ROOT / "tflint_perf").glob("*/__init__.py")}

@@ -10,6 +10,7 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
+    children,
     descendants,
     mentions,
     names_read,
@@ -219,4 +220,4 @@ def _whole_names(node: cst.CSTNode) -> set[str]:
         return set()
     if isinstance(node, cst.Name):
         return {node.value}
-    return {name for child in node.children for name in _whole_names(child)}
+    return {name for child in children(node) for name in _whole_names(child)}

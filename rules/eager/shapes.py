@@ -9,7 +9,14 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.scopes import Function, Loop
-from tflint_perf.analysis.python.syntax import callee_name, calls_below, descendants, integer, is_name
+from tflint_perf.analysis.python.syntax import (
+    callee_name,
+    calls_below,
+    children,
+    descendants,
+    integer,
+    is_name,
+)
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 
@@ -222,4 +229,4 @@ def _names_of_lengths(node: cst.CSTNode) -> set[str]:
                 if any(isinstance(place, cst.Slice) for place in places)
                 else set()
             )
-    return {name for child in node.children for name in _names_of_lengths(child)}
+    return {name for child in children(node) for name in _names_of_lengths(child)}
