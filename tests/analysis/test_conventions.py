@@ -71,7 +71,7 @@ GOES_BY = {
     "names_a_step": {"train_step": "train", "fit": "fit", "trainStep": "train", "outfit": "", "timestep": ""},
     "names_training": {"train": "train", "_train": "train", "train_one_epoch": "train_one_epoch", "train_batch": "",
                        "retrain_all": "", "learn": "learn", "learner": ""},
-    "names_a_train_op": {"train_op": "train", "d_opt": "opt", "minimize_loss": "minimi", "apply_grads": "apply_grad",
+    "names_a_train_op": {"train_op": "train", "d_opt": "opt", "opt_op": "opt", "minimize_loss": "minimi", "apply_grads": "apply_grad",
                          "train_loss": "", "train_acc_op": "", "options": "", "adopt": "", "constraint": ""},
     "names_evaluation": {"val_ds": "val", "validate": "valid", "test_step": "test", "xTest": "test", "latest": "", "contest": "",
                          "values": "", "interval": "", "invalid": ""},

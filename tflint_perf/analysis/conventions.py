@@ -296,7 +296,7 @@ _TRAINING = Notion(
     "^start_training!$ ^do_training!$ ^learn!$ ^optimize!$ ^optimise!$ ^optimize_model!$ "
     "^optimise_model!$",
 )
-_TRAIN_OP = Notion("a training op", "train* opt$ solver* update* apply_grad*")
+_TRAIN_OP = Notion("a training op", "train* opt$ solver* update* apply_grad*", behind="op")
 _MINIMIZING = Notion("minimizing", "minimi* optim*")
 _MEASURED = Notion(
     "measured", "acc$ accuracy$ *loss$ cost$ metric$ error$ score$ summary$ summaries$ mse$ auc$", behind="op"
