@@ -22,6 +22,7 @@ from .syncs import Copying, Sync, Syncs
 _EVERY = 100
 # A tensor with a longer name than this is called "a tensor".
 _LONG = 40
+_OF_ARRAYS = "add it up on the device, as a tensor"
 _REMEDIES = {
     "counted": "count the steps in a Python number",
     "summed": "add it up on the device, in a `tf.keras.metrics.Mean` that the compiled step updates",
@@ -247,9 +248,16 @@ def _message(model: Model, sync: Sync, statement: cst.CSTNode) -> str:
     loop = model.own(Syncs).loop_of(statement)
     counter = (model.counters.name(loop) if loop is not None else "") or "step"
     remedy = next(text for fate, text in _REMEDIES.items() if fate in sync.fates).format(counter=counter)
+    if remedy == _REMEDIES["summed"] and _is_added_to_array(model, statement):
+        remedy = _OF_ARRAYS
     if not sync.fates.isdisjoint({"shown", "drawn"}):
         remedy = remedy_on_bar(model, sync.node, statement, _EVERY, counter) or remedy
     return f"{named} is copied to the host on each step, which waits for the device; {remedy}"
+
+
+def _is_added_to_array(model: Model, statement: cst.CSTNode) -> bool:
+    """Whether `total += t.numpy()` adds to an array: a metric would make one number of it."""
+    return isinstance(statement, cst.AugAssign) and model.value(statement.target).kind == "array"
 
 
 def _show_seldom(edit: Editor, statement: cst.CSTNode, sync: Sync) -> Repair | Refusal:

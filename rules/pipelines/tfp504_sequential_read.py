@@ -52,7 +52,7 @@ class SequentialRead(Rule):
 
     ## What is left alone
 
-    One file; file names that can't be seen, or that are sorted for what a model predicts on; `flat_map` beside an `interleave` with `num_parallel_calls`, where the order is wanted; `cycle_length=1`; functions that read with Python code, or whose own parallel stages read ahead; datasets
+    One file; file names that can't be seen, or that are sorted for what a model predicts on; records that `window` groups as they follow one another; `flat_map` beside an `interleave` with `num_parallel_calls`, where the order is wanted; `cycle_length=1`; functions that read with Python code, or whose own parallel stages read ahead; datasets
     of which the script only looks at a few elements. The fix keeps the order of the records only for `interleave` with a `cycle_length`, and is safe there if no file is read, since
     another program may write it meanwhile.
 
@@ -114,8 +114,18 @@ def _readers(model: Model) -> Iterator[Report]:
 
 
 def _are_in_order(model: Model, call: cst.Call, files: cst.BaseExpression) -> bool:
-    """Whether the program sorts the files of what a model predicts on: what it gives is then in the order of the records."""
+    """Whether the program needs the order of the records: it sorts the files of what a model predicts on, or makes windows of
+    records that follow one another."""
+    if _are_windowed(model, call):
+        return True
     return model.successors.may_be_predicted_on(call) and _are_sorted(model, files)
+
+
+def _are_windowed(model: Model, call: cst.Call) -> bool:
+    """Whether `window` makes one element of several that follow one another, before anything shuffles them: records of
+    several files would be mixed in it."""
+    names = [stage.name for stage in model.successors.behind(call)]
+    return "window" in names and "shuffle" not in names[: names.index("window")]
 
 
 def _are_sorted(model: Model, files: cst.BaseExpression) -> bool:
@@ -143,7 +153,11 @@ def _flat_maps(model: Model) -> Iterator[Report]:
         if given is None or len(call.args) != 1 or not isinstance(call.func, cst.Attribute):
             continue
         files = model.value(call.func.value)
-        if model.parallelism.reads_each_file(given) and model.parallelism.is_dataset_of_files(files):
+        if (
+            model.parallelism.reads_each_file(given)
+            and model.parallelism.is_dataset_of_files(files)
+            and not _are_windowed(model, call)
+        ):
             yield Report(
                 _place(call, given),
                 "`flat_map` reads the files one at a time; use `interleave` with `num_parallel_calls`",

@@ -1643,3 +1643,13 @@ def test_tells_the_cost_only_of_a_number_that_a_compiled_training_step_gives(
     assert costs_told("TFP302", source) == [told]
     (finding,) = findings("TFP302", source)
     assert finding.minor is not told
+
+
+@pytest.mark.parametrize(("start", "remedy"), [("np.zeros(9)", "as a tensor"), ("0.0", "Mean")])
+def test_a_sum_of_arrays_is_one_of_tensors_and_no_metric(start: str, remedy: str) -> None:
+    source = (
+        f"total = {start}\nfor x, y in dataset:\n    loss = train_step(x, y)\n    total += loss.numpy()\n"
+        "print(total / 9)\n"
+    )
+    (finding,) = findings("TFP302", _HEAD + source)
+    assert remedy in finding.message.rsplit("; ", 1)[1]

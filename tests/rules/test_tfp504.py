@@ -47,6 +47,11 @@ SILENT = {
         "records = tf.data.TFRecordDataset(['a', 'b'])\nparsed = records.map(parse)\n"
         "for example in parsed.take(1):\n    print(example)"
     ),
+    "records of which windows are made as they follow one another": (
+        "records = tf.data.TFRecordDataset(['a', 'b']).map(parse)\n"
+        "windows = records.window(6, shift=1).flat_map(lambda part: part.batch(6)).shuffle(9).batch(8)"
+    ),
+    "files one after the other, for windows": "files.flat_map(tf.data.TFRecordDataset).window(6).shuffle(9)",
     "one file, to look at": "files.take(1).flat_map(tf.data.TFRecordDataset)",
     "interleaved in parallel": "files.interleave(tf.data.TFRecordDataset, num_parallel_calls=tf.data.AUTOTUNE)",
     "by position": "files.interleave(tf.data.TFRecordDataset, 4, 1, 4)",
@@ -121,6 +126,9 @@ def test_one_file_or_parallel_reads_are_left_alone(source: str) -> None:
 
 
 FLAGGED = {
+    "windows of records that are shuffled before": (
+        "tf.data.TFRecordDataset(['a', 'b']).map(parse).shuffle(99).window(6).batch(8)", [1]
+    ),
     "a look at what is trained on, too": (
         "records = tf.data.TFRecordDataset(['a', 'b'])\nfor raw in records.take(2):\n    print(raw)\nlearn_from(records)",
         [1],
