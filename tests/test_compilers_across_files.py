@@ -72,3 +72,43 @@ def test_a_compiled_function_of_another_file_compiles_nothing(project: Path) -> 
 
 def test_also_in_the_same_file(project: Path) -> None:
     assert lint(write(project, train=TRAIN.format(BY_VERSION, "function"))) == {}
+
+
+BASE = """
+import tensorflow as tf
+from boxes import centre
+class Detector(tf.keras.Model):
+    def keep(self, boxes):
+        self.kept.append(centre(boxes))
+"""
+BOXES = """
+import numpy as np
+import tensorflow as tf
+def centre(boxes):
+    edge = tf.reduce_mean(boxes)
+    return np.array([edge, edge])
+"""
+DERIVED = """
+import tensorflow as tf
+from base import Detector
+class Faster(Detector):
+    def test_step(self, data):
+        boxes = self(data)
+        {}
+        return {{}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("self.keep(boxes)", {"boxes.py": ["TFP205"]}),
+        ("tf.py_function(self.keep, (boxes,), ())", {}),
+        ("tf.numpy_function(self.keep, [boxes], [])", {}),
+    ],
+)
+def test_what_an_op_runs_as_python_is_not_compiled_by_the_step_around_it(
+    project: Path, call: str, found: dict[str, list[str]]
+) -> None:
+    paths = write(project, base=BASE, boxes=BOXES, train=DERIVED.format(call))
+    assert lint(paths, frozenset({"TFP205"})) == found

@@ -56,6 +56,7 @@ def _handed(model: Model, call: cst.Call, called: Set[str]) -> Iterator[Use]:
     """What becomes of the functions and objects that a call is given; `called` are the parameters that this file calls."""
     traces = model.infer.compiles(call.func) or model.compiled.is_dataset_tracer(call)
     taker = model.value(call.func).outside
+    by_op = has(model.qualified(call.func), "runs-python")
     for at, arg in enumerate(call.args):
         if arg.star or not isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
             continue
@@ -64,7 +65,9 @@ def _handed(model: Model, call: cst.Call, called: Set[str]) -> Iterator[Use]:
             continue
         keyword = arg.keyword.value if arg.keyword is not None else ""
         handed = f"{taker}[{keyword},{at}]" if taker else ""
-        if value.outside:
+        if by_op and at == 0:
+            yield from _run_by_op(model, call, value)
+        elif value.outside:
             is_run = arg.value is model.calls.run_by_strategy(call)
             how: How = "call" if is_run else "compile" if traces else "other"
             for use in _use(model, call, arg.value, how):
@@ -79,6 +82,18 @@ def _handed(model: Model, call: cst.Call, called: Set[str]) -> Iterator[Use]:
             for path in _paths_of_parameters(model, arg.value):
                 if traces or path in called:
                     yield _use_of(model, call, path, "compile" if traces else "other")
+
+
+def _run_by_op(model: Model, call: cst.Call, value: Value) -> Iterator[Use]:
+    """The call of a function that an op runs as Python, in eager mode, whatever surrounds it: `tf.py_function(draw, …)`."""
+    own = value.function if value.kind == "function" else None
+    # A class derived from that of a method may define it anew.
+    named = (
+        f"::{name_outside(own)}" if own is not None and own.owner is not None and name_outside(own) else ""
+    )
+    for path in value.paths or (named,):
+        if path:
+            yield replace(_use_of(model, call, path, "other"), how="call", state="eager")
 
 
 def _paths_of_parameters(model: Model, node: cst.BaseExpression) -> list[str]:
