@@ -20,6 +20,15 @@ def train_step(x, value, training=True):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "the tensor by which a dataset numbers its elements": """
+        def train(batches, start):
+            for step, x in dataset.enumerate():
+                train_step(x, step)
+            for step, x in batches.enumerate(start=start):
+                train_step(x, step)
+            for at, (step, x) in zip(range(50), batches.enumerate(start=start)):
+                train_step(x, step)
+        """,
     "the number of a model that has a trace of its own": """
         class Ensemble:
             def __init__(self, n):
@@ -137,6 +146,14 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a counter beside the tensor by which a dataset numbers its elements": (
+        "for at, (step, x) in zip(range(50), dataset.enumerate()):\n    train_step(x, at)\n    train_step(x, int(step))\n",
+        [2, 3],
+    ),
+    "a number of Python's own in a zip": (
+        "for y, (step, x) in zip(other, enumerate(dataset, start=1)):\n    train_step(x, step)\n",
+        [2],
+    ),
     "a loop's counter": ("for step, x in enumerate(dataset):\n    train_step(x, step)\n", [2]),
     "the number of a batch": (
         "batches = list(dataset)\nfor i in range(900):\n    train_step(batches[i], i)\n",

@@ -18,7 +18,7 @@ from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import argument, callee_name, names_read
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.iterables import counting, is_counting, taken_part
+from tflint_perf.analysis.values.iterables import counting, counts_in_python, is_counting, taken_part
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.written import written_out
 
@@ -133,7 +133,7 @@ class Numbers:
         """The type of what a loop over `iterable` assigns to its target."""
         found = taken_part(self._infer, iterable, path)
         if found is None:
-            return "int"
+            return "int" if counts_in_python(self._infer, iterable, path) else None
         iterable, path = found
         items = written_out(self._infer, iterable) if not path else None
         if items is not None:

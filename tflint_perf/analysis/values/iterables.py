@@ -149,6 +149,21 @@ def taken_part(
 ) -> tuple[cst.BaseExpression, Path] | None:
     """Of which iterable a part of a loop's target is an element, and which part of that; None for the number that counts
     elements. `for i, (x, y) in enumerate(zip(xs, ys))` gives `y`, whose path is (1, 1), elements of `ys`."""
+    found = _part_of(infer, iterable, path)
+    return None if isinstance(found, Wrapper) else found
+
+
+def counts_in_python(infer: Inference, iterable: cst.BaseExpression, path: Path) -> bool:
+    """Whether a part of a loop's target is the number that Python's `enumerate` counts elements by. That of
+    `Dataset.enumerate` is a tensor."""
+    found = _part_of(infer, iterable, path)
+    return isinstance(found, Wrapper) and bool(_wrapping(_callee(infer, found.call.func)))
+
+
+def _part_of(
+    infer: Inference, iterable: cst.BaseExpression, path: Path
+) -> tuple[cst.BaseExpression, Path] | Wrapper:
+    """What `taken_part` answers; for the number that counts elements, what numbers them."""
     seen: set[cst.Call] = set()
     found = wrapper(infer, iterable)
     while found is not None and found.call not in seen:
@@ -158,7 +173,7 @@ def taken_part(
                 iterable = found.given[0]
             case "numbered" if path:
                 if path[0] == 0:
-                    return None
+                    return found
                 iterable, path = found.given[0], path[1:]
             case "tuples" if path and path[0] < len(found.given):
                 iterable, path = found.given[path[0]], path[1:]
