@@ -60,7 +60,7 @@ class MissingMemoryGrowth(Rule):
     Library modules, excerpts whose model is defined nowhere, and programs that set memory growth, a limit or
     `TF_FORCE_GPU_ALLOW_GROWTH` or `TF_GPU_ALLOCATOR=cuda_malloc_async`, pass `gpu_options` to a session, leave the devices to a helper in another file, hide
     the GPUs, run only on a TPU, or use Keras and name TensorFlow nowhere, since Keras runs on other frameworks as well. The fix
-    is withheld in TensorFlow 1 graph code. Where the file has no name for TensorFlow it adds an import, and its title says so.
+    is withheld in TensorFlow 1 graph code, and where an `Estimator` makes its own session. Where the file has no name for TensorFlow it adds an import, and its title says so.
 
     ## Sources
 
@@ -98,20 +98,28 @@ class MissingMemoryGrowth(Rule):
             return
         first = model.programs.first_import()
         if first is not None and model.programs.names_tensorflow():
-            in_session = model.programs.is_graph_code()
-            in_estimator = any(
-                has(model.qualified(call.func), "estimator") for call in model.calls_named(*_OF_ESTIMATORS)
-            )
+            in_estimator = _is_in_estimator(model)
+            in_session = in_estimator or model.programs.is_graph_code()
             yield Report(
                 first,
                 "the program trains without memory growth, so TensorFlow takes nearly all memory of every GPU; "
-                + ((_IN_ESTIMATOR if in_estimator else _IN_SESSION) if in_session else _FOR_EACH_GPU),
+                + (_IN_ESTIMATOR if in_estimator else _IN_SESSION if in_session else _FOR_EACH_GPU),
                 partial(_set_growth, first=first),
                 as_measured=not in_session,  # the experiment is one of TensorFlow 2
             )
 
 
+def _is_in_estimator(model: Model) -> bool:
+    """Whether an `Estimator` makes the session in which the program trains."""
+    return model.programs.trains_estimator() or (
+        model.programs.is_graph_code()
+        and any(has(model.qualified(call.func), "estimator") for call in model.calls_named(*_OF_ESTIMATORS))
+    )
+
+
 def _set_growth(edit: Editor, first: cst.Import | cst.ImportFrom) -> Repair | Refusal:
+    if edit.model.programs.trains_estimator():
+        return Refusal("the `session_config` of the Estimator's `RunConfig` decides")
     if edit.model.programs.is_graph_code():
         return Refusal("in TensorFlow 1 graph code the `ConfigProto` of the session decides")
     if edit.model.versions.is_version_1():

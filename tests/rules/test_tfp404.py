@@ -10,6 +10,7 @@ import pytest
 from tests.rules.support import costs_told, findings, fixed, flagged, notes
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.check import check_source
+from tflint_perf.project.linting import lint_files
 from tflint_perf.text.source import Source
 
 TF = "import tensorflow as tf\n"
@@ -430,3 +431,33 @@ def test_tells_the_cost_only_of_what_was_measured_in_tensorflow_2() -> None:
     assert found.message.endswith("set `gpu_options.allow_growth` in the `session_config` of its `RunConfig`")
     keras = "import tensorflow as tf\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n"
     assert costs_told("TFP404", keras) == [True]
+
+
+IN_ESTIMATOR = "set `gpu_options.allow_growth` in the `session_config` of its `RunConfig`"
+RUN = "def run(spec):\n    estimator = tf.estimator.DNNClassifier([8], columns, config=get_config())\n"
+ESTIMATORS = {
+    "by what trains and evaluates": "    tf.estimator.train_and_evaluate(estimator, spec, spec)\n",
+    "by its method": "    estimator.train(lambda: read(), steps=9)\n",
+}
+
+
+@pytest.mark.parametrize("training", ESTIMATORS.values(), ids=ESTIMATORS.keys())
+def test_an_estimator_makes_its_session_by_its_run_config(training: str) -> None:
+    source = f"{TF}from configs import get_config\n{RUN}{training}run(spec)\n"
+    (found,) = findings("TFP404", source)
+    assert found.message.endswith(IN_ESTIMATOR)
+    assert found.fix is None
+    assert notes("TFP404", source) == ["no fix: the `session_config` of the Estimator's `RunConfig` decides"]
+
+
+@pytest.mark.parametrize(
+    ("training", "told"), [("", True), ("def other(model):\n    model.fit(x, epochs=3)\n", False)]
+)
+def test_an_estimator_of_another_file_does_so_too(tmp_path: Path, training: str, told: bool) -> None:
+    task = f"{TF}{RUN}{ESTIMATORS['by its method']}{training}"
+    (tmp_path / "task.py").write_text(task.replace("get_config()", "tf.estimator.RunConfig()"))
+    program = tmp_path / "program.py"
+    program.write_text(f"{TF}import task\n{GUARD}task.run(None)\n")
+    settings = Settings(root=tmp_path, rules=frozenset({"TFP404"}))
+    [result] = lint_files([program], settings, 1)
+    assert [found.message.endswith(IN_ESTIMATOR) for found in result.findings] == [told]

@@ -38,6 +38,9 @@ _DEFAULT = re.compile(rb"=\s*((?:tf|tensorflow)\.[\w.]+)\(")
 _TRAINS = re.compile(rb"\bapply_gradients\(|\bGradientTape\(|\btrain_on_batch\(")
 # Other libraries have methods of these names, too.
 _MAY_TRAIN = re.compile(rb"\.minimize\(|\.fit(?:_generator)?\(")
+# What makes an `Estimator` or its configuration, and what trains otherwise.
+_ESTIMATOR = re.compile(rb"\bRunConfig\(|\bestimator\.\w*(?:Estimator|Classifier|Regressor)\(")
+_NO_ESTIMATOR = re.compile(rb"\bGradientTape\(|\btrain_on_batch\(|\.fit(?:_generator)?\(|\bSession\(")
 _DOING = (cst.For, cst.While, cst.With, cst.FunctionDef, cst.ClassDef, cst.Return, cst.Await)
 
 
@@ -92,6 +95,18 @@ class Programs:
         return next(
             (call for call in calls if self._trains_elsewhere(call)), None
         ) or self._training_of_imports(calls)
+
+    @remembered
+    def trains_estimator(self) -> bool:
+        """Whether what is trained is an `Estimator`, which makes its session by its `RunConfig`: here, or in the files that
+        the program imports, if they train nothing else."""
+        match self.training():
+            case cst.Call() as call if self._train_calls.trains_estimator(call):
+                return True
+            case cst.Call() as call if not self._train_calls.fits(call) and not self._train_calls.applies(call):
+                texts = self._infer.texts_of_imports
+                return any(map(_ESTIMATOR.search, texts)) and not any(map(_NO_ESTIMATOR.search, texts))
+        return False
 
     @remembered
     def trains_somewhere(self) -> bool:

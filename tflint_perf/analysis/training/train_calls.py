@@ -57,7 +57,7 @@ class TrainCalls:
         name = callee_name(call)
         if self._minimizes(call):
             return True
-        if name == "train" and self._is_of_estimator(call):
+        if self._is_of_estimator(call):
             return True
         if name in _BY_SCIKIT_LEARN and self._wraps_models and not self._calls.targets(call):
             return True
@@ -72,8 +72,14 @@ class TrainCalls:
         words = {arg.keyword.value for arg in call.args if arg.keyword is not None}
         return name != "fit" or bool(words & _KERAS_WORDS)
 
+    def trains_estimator(self, call: cst.Call) -> bool:
+        """Whether `call` trains an `Estimator`, which does so in a session of its own."""
+        return self._is_of_estimator(call) or has(self._infer.names.qualified(call.func), "estimator")
+
     def _is_of_estimator(self, call: cst.Call) -> bool:
-        """Whether `train` is that of an `Estimator`: it is made as one, or is given an `input_fn`."""
+        """Whether `call` is the `train` of an `Estimator`: of what is made as one, or it is given an `input_fn`."""
+        if callee_name(call) != "train":
+            return False
         if keyword_argument(call, "input_fn") is not None:
             return True
         receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
