@@ -50,3 +50,44 @@ def test_a_loop_over_trainings_is_no_loop_of_steps(tmp_path: Path, more: str, ro
     settings = Settings(root=tmp_path, rules=frozenset({"TFP603"}), project_root=tmp_path)
     (result,) = lint_files([tmp_path / "store.py"], settings, 1)
     assert [finding.start.row for finding in result.findings] == rows
+
+
+GAN = """
+    import tensorflow as tf
+
+    class Gan(tf.keras.Model):
+        def __init__(self, generator):
+            super().__init__()
+            self.generator = generator
+
+        def draw(self):
+            return self.generator(tf.random.normal((5, 64)))
+"""
+LEVELS = """
+    import tensorflow as tf
+    from gan import Gan
+    data = tf.data.Dataset.from_tensor_slices(images).batch(32)
+    generator = tf.keras.Sequential([tf.keras.layers.Dense(64), tf.keras.layers.Dense(9)])
+    {before}
+    for level in range(first, last):
+        {each}
+        gan.fit(data, epochs=epochs)
+        gan.draw()
+"""
+MADE = {
+    "a model for each level": ("first = 2", "gan = Gan(generator)", []),
+    "one model for all": ("gan = Gan(generator)", "show(level)", [9]),
+}
+
+
+@pytest.mark.parametrize(("before", "each", "rows"), MADE.values(), ids=MADE)
+def test_what_runs_once_for_each_new_model_runs_on_no_step(
+    tmp_path: Path, before: str, each: str, rows: list[int]
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    files = {"gan": GAN, "levels": LEVELS.format(before=before, each=each)}
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(dedent(text).lstrip("\n"))
+    settings = Settings(root=tmp_path, rules=frozenset({"TFP107"}), project_root=tmp_path)
+    (result,) = lint_files([tmp_path / "gan.py"], settings, 1)
+    assert [finding.start.row for finding in result.findings] == rows

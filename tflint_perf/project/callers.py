@@ -403,10 +403,11 @@ class _Search:
                 above = tuple(caller for caller in above if caller.state != "compiled")
         alone = around is not None and around.alone and not above and use.function != "main"
         outside_loops = use.loop == "none" and not use.in_loop
+        in_steps = acts and use.in_loop and not use.in_trials
         # A loop that makes no step of it is part of what calls the function around.
-        within = use.loop == "none" and not (acts and use.in_loop)
+        within = use.loop == "none" and not in_steps
         judged = use.learned_from and outside_loops and alone
-        makes_loop = acts and use.in_loop and use.loop == "none"
+        makes_loop = in_steps and use.loop == "none"
         above_per_step = [caller for caller in above if caller.per_step] if within else []
         return Caller(
             use.how,
@@ -435,7 +436,7 @@ class _Search:
             on_one_graph=use.on_one_graph or (outside_loops and any(caller.on_one_graph for caller in above)),
             looped=use.looped or any(caller.looped for caller in above),
             repeated=use.repeated or any(caller.repeated for caller in above),
-            each_step=_each_step(file, use, acts and use.in_loop, above if within else ()),
+            each_step=_each_step(file, use, in_steps, above if within else ()),
         )
 
 

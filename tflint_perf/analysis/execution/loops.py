@@ -118,12 +118,14 @@ class Loops:
             return "step"
         acting = (call for call in calls if not self._asks_tape_before(call, loop))
         if any(map(self.actions.acts, acting)) and not self._looks_at_a_few(loop, calls):
-            # A loop over programs, folds or trials trains a whole model each time, or has a new one each time.
-            whole = self.actions.makes_model(loop) or any(map(self.actions.trains_whole, loop.calls))
-            return "none" if whole else "step"
+            return "none" if self.is_of_trials(loop) else "step"
         if loop.yields and loop.function is not None and self._is_driven(loop.function):
             return "step"
         return "none"
+
+    def is_of_trials(self, loop: Loop) -> bool:
+        """Whether `loop` is one over programs, folds or levels: each iteration trains a whole model, or has a new one."""
+        return self.actions.makes_model(loop) or any(map(self.actions.trains_whole, loop.calls))
 
     def _asks_tape_before(self, call: cst.Call, loop: Loop) -> bool:
         """Whether `call` asks a tape that was opened before `loop` began: what was recorded once is asked for one gradient

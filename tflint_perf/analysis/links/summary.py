@@ -110,7 +110,8 @@ class Use:
 
     `function` is the one around it, if other files can call that; `loop` is the kind of the innermost loop of steps or
     epochs around it. `always`: no condition that is seldom met stands before it there. `handed` is where a function is
-    given to, "trainer.fit[step,0]": a path, a name and a place; what is `learned_from` goes into a gradient step, and what is
+    given to, "trainer.fit[step,0]": a path, a name and a place; `in_trials` says that the loop around has a model of its own in
+    each iteration; what is `learned_from` goes into a gradient step, and what is
     `passing` runs per step in single passes alone, which train nothing. `each_step`
     leads from the loop that makes it run on each step, or may do so once more is known, to the call itself.
     """
@@ -140,6 +141,7 @@ class Use:
     learned_from: bool = False
     applied: bool = False
     passing: bool = False
+    in_trials: bool = False
     each_step: tuple[Via, ...] = field(default=(), compare=False)
 
 
