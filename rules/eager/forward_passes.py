@@ -14,6 +14,7 @@ from tflint_perf.analysis.python.syntax import (
     descendants,
     mentions,
     names_read,
+    names_written,
     same_code,
     target_names,
 )
@@ -185,15 +186,59 @@ def _read_by(call: cst.Call) -> set[str]:
 
 
 def _joined_in(loop: Loop) -> set[str]:
-    """The names that a loop joins something to: `text = tf.concat([text, word], 1)`."""
+    """The names that a loop joins something to, and so makes longer: `text = tf.concat([text, word], 1)`."""
+    cut = _cut_to_length(loop)
     return {
         name.value
         for node in descendants(loop.node)
         if isinstance(node, cst.Assign) and _joins(node.value)
         for target in node.targets
         for name in names_read(target.target)
-        if name.value in _whole_names(node.value)
+        if name.value in (whole := _whole_names(node.value))
+        and not (name.value in cut and _are_kept(whole - {name.value}, loop))
     }
+
+
+def _cut_to_length(loop: Loop) -> set[str]:
+    """The names of which each iteration of a loop keeps a part of a length of its own: `x = x[..., :n]`, `x = x[:, -n:]`."""
+    return {
+        node.targets[0].target.value
+        for node in _in_each_iteration(loop.node.body if isinstance(loop.node, cst.For | cst.While) else None)
+        if isinstance(node, cst.Assign)
+        and isinstance(node.targets[0].target, cst.Name)
+        and isinstance(node.value, cst.Subscript)
+        and same_code(node.value.value, node.targets[0].target)
+        and any(_has_own_length(part.slice, loop) for part in node.value.slice)
+    }
+
+
+def _in_each_iteration(body: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
+    """The statements of a block that run whenever it does, without those of blocks inside it."""
+    if isinstance(body, cst.BaseSmallStatement):
+        yield body
+    elif isinstance(body, cst.BaseSuite | cst.SimpleStatementLine):
+        for child in children(body):
+            yield from _in_each_iteration(child)
+
+
+def _has_own_length(part: cst.BaseSlice, loop: Loop) -> bool:
+    """Whether a slice is as long in each iteration, as far as there is enough to take: `:n`, `-n:`."""
+    match part:
+        case cst.Slice(lower=None, upper=cst.BaseExpression() as end) if not _is_negative(end):
+            return _are_kept({name.value for name in names_read(end)}, loop)
+        case cst.Slice(lower=cst.UnaryOperation(operator=cst.Minus()) as begin, upper=None):
+            return _are_kept({name.value for name in names_read(begin)}, loop)
+    return False
+
+
+def _is_negative(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus)
+
+
+def _are_kept(names: set[str], loop: Loop) -> bool:
+    """Whether no iteration of a loop binds one of `names`: a word that is made in each makes a text longer, until
+    the text is as long as its window."""
+    return names.isdisjoint(names_written([loop.node]))
 
 
 def _made_anew(loop: Loop) -> set[str]:

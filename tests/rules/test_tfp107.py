@@ -1249,6 +1249,30 @@ def test_a_window_that_moves_on_gets_no_longer() -> None:
     assert "gets longer" not in found.message
 
 
+CUT = {
+    "to the first channels": ("state = state[..., :8]", "fixed", False),
+    "to the last ones": ("state = state[..., -n:]", "fixed", False),
+    "now and then": ("if late:\n        state = state[..., :8]", "fixed", True),
+    "by what is left out": ("state = state[..., :-1]", "fixed", True),
+    "behind what is left out": ("state = state[..., 1:]", "fixed", True),
+    "to what grows itself": ("n += 1\n    state = state[..., :n]", "fixed", True),
+    "to a window of a text that fills it word by word": ("state = state[..., -n:]", "word", True),
+}
+
+
+@pytest.mark.parametrize(("cut", "joined", "longer"), CUT.values(), ids=CUT)
+def test_what_is_cut_to_one_length_gets_no_longer(cut: str, joined: str, longer: bool) -> None:
+    source = f"""
+while going:
+    state = model(state)
+    word = tf.argmax(state)
+    {cut}
+    state = tf.concat([state, {joined}], -1)
+"""
+    (found,) = findings("TFP107", PREAMBLE + source)
+    assert ("gets longer" in found.message) is longer
+
+
 def test_what_each_iteration_begins_again_gets_no_longer() -> None:
     source = """
         for step in range(10000):
