@@ -126,6 +126,8 @@ def _is_unpacked_otherwise(arg: cst.Arg) -> bool:
 class CompiledModels:
     """Answers which models are compiled themselves."""
 
+    needs = ("infer", "calls")
+
     def __init__(self, infer: Inference, calls: CallGraph) -> None:
         self._infer = infer
         self._calls = calls

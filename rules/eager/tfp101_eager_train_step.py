@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import library
 from tflint_perf.analysis.execution.step_loop_paths import Way
 from tflint_perf.analysis.execution.steps import GradientStep
 from tflint_perf.analysis.model import Model
@@ -21,6 +22,7 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .compiling import compile_function
 from .crossing import Crossings
 from .extract import extract
+from .model_calls import CompiledModels
 from .shapes import Shapes
 from .split_step import split
 
@@ -107,20 +109,17 @@ class EagerTrainStep(Rule):
                 continue
             varies = _gets_varying_shapes(model, place)
             made_by = "@tf.function(reduce_retracing=True)" if varies else "@tf.function"
-            eager = "the gradient step runs in eager mode, op by op, on each step; compile it"
-            is_partly_compiled = bool(steps) and all(_records_compiled_code(model, step) for step in steps)
-            if is_partly_compiled:
-                eager = (
-                    "the gradients are applied in eager mode, op by op, on each step; compile the whole step"
-                )
+            left = _left_eager(model, steps)
+            eager = left or "the gradient step runs"
+            whole = "the whole step" if left else "it"
             yield Report(
                 place,
-                f"{eager} with `{made_by}`",
+                f"{eager} in eager mode, op by op, on each step; compile {whole} with `{made_by}`",
                 partial(_compile, place=place, steps=steps, trained=trained),
                 bold=partial(_split, place=place, steps=steps, trained=trained),
                 steps=_from_innermost_loop(model, place),
                 # The batches of the experiment have one shape, and nothing of its step is compiled.
-                as_measured=not varies and not is_partly_compiled,
+                as_measured=not varies and not left,
                 # Compiled alone, what computes the gradients leaves the optimizer in eager mode.
                 bold_first=any(_is_spread(model, step) for step in steps),
             )
@@ -135,10 +134,40 @@ def _from_innermost_loop(model: Model, place: cst.CSTNode) -> Way:
     return model.step_loop_paths.through(innermost, place)
 
 
-def _records_compiled_code(model: Model, step: GradientStep) -> bool:
-    """Whether the tape of `step` records calls of compiled functions alone, whose gradients are compiled with them."""
-    calls = [part for part in descendants(step.tape.body) if isinstance(part, cst.Call)]
-    return bool(calls) and all(model.value(call.func).kind == "compiled" for call in calls)
+def _left_eager(model: Model, steps: list[GradientStep]) -> str:
+    """What of a step is left in eager mode where the tapes record compiled functions and models, whose gradients are compiled
+    with them, and else only what is computed with their results; "" where that is more."""
+    left = ""
+    for step in steps:
+        calls = [part for part in descendants(step.tape.body) if isinstance(part, cst.Call)]
+        others = [call for call in calls if not _runs_graph(model, call)]
+        if len(others) == len(calls) or not all(_is_op_on_results(model, call) for call in others):
+            return ""
+        left = left or "the gradients are applied"
+        if others:
+            left = "the loss is computed and the gradients are applied"
+    return left
+
+
+def _runs_graph(model: Model, call: cst.Call) -> bool:
+    """Whether `call` runs a compiled function, or a model whose own `call` is one."""
+    value = model.value(call.func)
+    return value.kind == "compiled" or (
+        value.kind == "model" and model.own(CompiledModels).has(call.func, value)
+    )
+
+
+def _is_op_on_results(model: Model, call: cst.Call) -> bool:
+    """Whether `call` is of an op, or of a loss of Keras, and no layer of a network that is written out: it takes no variables."""
+    if library(model.qualified(call.func)) != "tensorflow" and model.value(call.func).kind != "loss":
+        return False
+    return not any(
+        isinstance(part, cst.Name | cst.Attribute)
+        and model.value(part).kind in ("variable", "layer", "model")
+        for arg in call.args
+        for part in descendants(arg.value)
+        if not (isinstance(parent := model.parent(part), cst.Call) and parent.func is part)
+    )
 
 
 def _gets_varying_shapes(model: Model, place: cst.CSTNode) -> bool:

@@ -1264,15 +1264,32 @@ def test_names_reduced_retracing_without_a_cost_where_batches_are_padded(batched
 
 
 @pytest.mark.parametrize(
-    ("decorator", "recorded", "compiled"),
-    [("@tf.function", "", True), ("", "", False), ("@tf.function", " + tf.reduce_sum(penalty)", False)],
-    ids=["all that the tape records", "nothing", "a part"],
+    ("decorator", "recorded", "left"),
+    [
+        ("@tf.function", "", "the gradients are applied"),
+        ("@tf.function", " + tf.reduce_sum(penalty)", "the loss is computed and the gradients are applied"),
+        ("", "", "the gradient step runs"),
+        ("", " + tf.reduce_sum(penalty)", "the gradient step runs"),
+        ("@tf.function", " + tf.reduce_sum(tf.matmul(x, weights))", "the gradient step runs"),
+        ("@tf.function", " + penalty_of(x)", "the gradient step runs"),
+    ],
+    ids=[
+        "all that the tape records",
+        "all but an op",
+        "nothing",
+        "nothing, and an op",
+        "all but a layer by hand",
+        "all but what a function does",
+    ],
 )
-def test_speaks_of_applying_alone_where_the_gradients_are_compiled(
-    decorator: str, recorded: str, compiled: bool
+def test_speaks_of_what_is_left_in_eager_mode_where_gradients_are_compiled(
+    decorator: str, recorded: str, left: str
 ) -> None:
     source = f"""\
 {PREAMBLE}
+weights = tf.Variable(tf.zeros((8, 8)))
+def penalty_of(x):
+    return tf.reduce_sum(model(x) ** 2)
 {decorator}
 def loss_of(x, y):
     return tf.reduce_mean(tf.square(model(x) - y))
@@ -1283,5 +1300,33 @@ for x, y in dataset:
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 """
     (finding,) = findings("TFP101", source)
-    assert ("the gradients are applied in eager mode" in finding.message) is compiled
-    assert costs_told("TFP101", source) == [not compiled]
+    assert finding.message.startswith(f"{left} in eager mode, op by op, on each step; compile")
+    assert costs_told("TFP101", source) == [left == "the gradient step runs"]
+
+
+@pytest.mark.parametrize(
+    ("decorator", "left"),
+    [
+        ("@tf.function", "the loss is computed and the gradients are applied"),
+        ("@print", "the gradient step runs"),
+    ],
+    ids=["compiled", "eager"],
+)
+def test_a_model_whose_call_is_compiled_has_its_gradients_compiled(decorator: str, left: str) -> None:
+    source = f"""\
+import tensorflow as tf
+class Net(tf.keras.Model):
+    {decorator}
+    def call(self, x):
+        return self.dense(x)
+net = Net()
+optimizer = tf.keras.optimizers.Adam()
+loss_of = tf.keras.losses.MeanSquaredError()
+for x, y in dataset:
+    with tf.GradientTape() as tape:
+        loss = loss_of(y, net(x, training=True))
+    gradients = tape.gradient(loss, net.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, net.trainable_variables))
+"""
+    (finding,) = findings("TFP101", source)
+    assert finding.message.startswith(left)
