@@ -36,10 +36,13 @@ def compile_forward(edit: Editor, call: cst.Call) -> Repair | Refusal:
 def compile_call(edit: Editor, call: cst.Call, *, varies: bool) -> Repair | Refusal:
     """Replace the call of a model by one of a `tf.function` that does nothing else, beside the function or loop around it.
 
-    `varies` says that the inputs are known to vary in shape, so that one trace has to do for all of them."""
+    Refused where that would be another model on later calls. `varies` says that the inputs are known to vary in shape, so that one trace has to do for all of them."""
     elsewhere = other_backends(edit.model, call)
     if elsewhere is not None:
         return elsewhere
+    another = edit.model.tracing.obstacle_to_keeping(call.func, edit.model.function_at(call))
+    if another is not None:
+        return Refusal(another.reason, another.node)
     static = edit.model.own(Shapes).asked_for([call]) if varies else None
     if static is not None:
         return Refusal(READS_SHAPE, static)

@@ -9,6 +9,7 @@ import libcst as cst
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.values.frameworks import imports_keras_alone
+from tflint_perf.edit.arguments import for_all_shapes
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
 from tflint_perf.rule import Refusal, Repair
@@ -42,7 +43,7 @@ def compile_function(edit: Editor, function: Function, *, bold: bool = False) ->
         static = model.own(Shapes).asked_for([function.node])
         if static is not None:
             return Refusal(READS_SHAPE, static)
-        spelled += "(reduce_retracing=True)"
+        spelled += f"({for_all_shapes(edit)})"
     comment, told = _switched_off(function)
     if comment is None:
         decorate = edit.insert_above_def(function.node, f"@{spelled}\n")

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.obstacles import Obstacle
+from tflint_perf.edit.arguments import for_all_shapes
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
 from tflint_perf.records import dataclass
@@ -111,7 +112,7 @@ def _shapes_vary(model: Model, stretch: Stretch, crossing: Crossing) -> bool:
 def _edits(edit: Editor, stretch: Stretch, home: _Home, crossing: Crossing, varies: bool) -> Repair:
     decorator, imports = edit.spell("function", home.node)
     if varies:
-        decorator += "(reduce_retracing=True)"
+        decorator += f"({for_all_shapes(edit)})"
     given = []
     for parameter in crossing.parameters:
         if parameter in crossing.numbers:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 import libcst as cst
 
 from tflint_perf.analysis.python.syntax import is_constant, is_name
+from tflint_perf.edit.arguments import for_all_shapes
 from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
 from tflint_perf.records import dataclass
@@ -89,7 +90,7 @@ def _code(edit: Editor, home: cst.CSTNode, forward: Forward, spelled: str) -> Ca
         one * (1 + line.startswith("    ")) + line.strip().format(model=model, rest=forward.rest) + "\n"
         for line in forward.does
     )
-    options = "(reduce_retracing=True)" if forward.varies else ""
+    options = f"({for_all_shapes(edit)})" if forward.varies else ""
     return lambda name: f"@{spelled}{options}\ndef {name}({parameters}):\n{lines}"
 
 

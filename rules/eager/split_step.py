@@ -27,6 +27,7 @@ from tflint_perf.analysis.python.syntax import (
     names_written,
 )
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.edit.arguments import for_all_shapes
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
 from tflint_perf.finding import Edit
@@ -632,7 +633,7 @@ class _Step:
         decorator, imports = edit.spell("function", home)
         static = self._model.own(Shapes).asked_for(list(self._split.traced))
         if static is None:
-            decorator += "(reduce_retracing=True)"
+            decorator += f"({for_all_shapes(edit)})"
         fresh = edit.fresh_name(f"_{name}" if self._self else name)
         old = edit.indent(self._statements[0])
         new = edit.one_indent(old)

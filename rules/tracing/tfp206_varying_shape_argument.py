@@ -11,7 +11,7 @@ from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import is_name, keyword_argument
 from tflint_perf.edit import Edit, Editor
-from tflint_perf.edit.arguments import add_argument
+from tflint_perf.edit.arguments import add_argument, for_all_shapes
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .varying import Retracing, Variation, Varying, serves_all_shapes
@@ -137,12 +137,13 @@ def _reduce_retracing(
     asks = edit.model.own(Retracing).shape_read(function)
     if asks is not None:
         return Refusal("it reads the static shape", asks)
+    option = for_all_shapes(edit)
     if not isinstance(maker, cst.Call):
-        return _relaxed(edit.replace(maker, f"{edit.text(maker)}(reduce_retracing=True)"))
+        return _relaxed(edit.replace(maker, f"{edit.text(maker)}({option})"))
     if not maker.args:
         end = edit.end(maker) - 1
-        return _relaxed(edit.edit(end, end, "reduce_retracing=True"))
-    return _relaxed(*add_argument(edit, maker, "reduce_retracing=True"))
+        return _relaxed(edit.edit(end, end, option))
+    return _relaxed(*add_argument(edit, maker, option))
 
 
 def _relaxed(*added: Edit) -> Repair:

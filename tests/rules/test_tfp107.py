@@ -1159,6 +1159,49 @@ def test_models_one_behind_the_other_in_a_loop_have_no_function_of_their_own() -
     ]
 
 
+ANOTHER_MODEL = {
+    "`model` is another object on later calls": """
+        for fold in range(5):
+            model = tf.keras.Sequential([tf.keras.layers.Dense(fold)])
+            for x in dataset:
+                print(model(x))
+        """,
+    "`net` is another object on later calls": """
+        def score(width):
+            net = tf.keras.Sequential([tf.keras.layers.Dense(width)])
+            for x in dataset:
+                print(net(x))
+        for width in (8, 16):
+            score(width)
+        """,
+    "another model or optimizer is given later, and a trace for it can create no variables": """
+        def score(net):
+            for x in dataset:
+                print(net(x))
+        for width in range(9):
+            score(tf.keras.Sequential([tf.keras.layers.Dense(width)]))
+        """,
+    "`self.net` is set between calls": """
+        class Runner:
+            def load(self, width):
+                self.net = tf.keras.Sequential([tf.keras.layers.Dense(width)])
+            def score(self):
+                for x in dataset:
+                    print(self.net(x))
+        runner = Runner()
+        for width in range(9):
+            runner.load(width)
+            runner.score()
+        """,
+}
+
+
+@pytest.mark.parametrize(("reason", "source"), ANOTHER_MODEL.items(), ids=ANOTHER_MODEL)
+def test_a_function_above_the_loop_would_keep_the_model_of_its_first_call(reason: str, source: str) -> None:
+    (said,) = notes("TFP107", PREAMBLE + dedent(source).lstrip())
+    assert said.startswith(f"no fix: {reason} (")
+
+
 PADDED = "padded = dataset.map(tokens).padded_batch(8)\n"
 
 

@@ -16,6 +16,13 @@ WIDTH = 88
 _AFTER_ARGUMENT = re.compile(r"[ \t]*(?P<comma>,?)[ \t]*(?:#[^\r\n]*)?(?=[\r\n])")
 
 
+def for_all_shapes(edit: Editor) -> str:
+    """The option by which one trace of a `tf.function` does for all shapes, as the TensorFlow spells it that the project asks
+    for: `reduce_retracing` came with 2.9 (its release notes)."""
+    name = "experimental_relax_shapes" if edit.model.infer.outside.needs_older(2, 9) else "reduce_retracing"
+    return f"{name}=True"
+
+
 def add_argument(edit: Editor, call: cst.Call, argument: str) -> list[Edit]:
     """Give a call, which has arguments, one more: on a line of its own where the last one has that."""
     text, last = edit.whole_text, call.args[-1]

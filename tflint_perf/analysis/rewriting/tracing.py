@@ -30,6 +30,8 @@ from tflint_perf.records import dataclass
 # What acts by itself; of other code it is doubted that it gives the same later.
 _DOES_SOMETHING = (cst.Call, cst.Assign, cst.AugAssign, cst.AnnAssign)
 
+_GIVEN_ANEW = "another model or optimizer is given later, and a trace for it can create no variables"
+
 
 @dataclass(frozen=True, slots=True)
 class _Look:
@@ -82,10 +84,7 @@ class Tracing:
             return host
         another = self._between_calls.object_given_anew(function)
         if another is not None:
-            return Obstacle(
-                another,
-                "another model or optimizer is given later, and a trace for it can create no variables",
-            )
+            return Obstacle(another, _GIVEN_ANEW)
         return (
             self._setting_changed(_first(function.node.body))
             or next(filter(None, map(self._autograph.of_return, function.returns)), None)
@@ -114,6 +113,36 @@ class Tracing:
         """The first obstacle to compiling what `call` runs in this file."""
         bodies = (self._in_body(target, _Look((target,))) for target in self._calls.targets(call))
         return next(filter(None, bodies), None)
+
+    def obstacle_to_keeping(self, node: cst.BaseExpression, function: Function | None) -> Obstacle | None:
+        """Why a function beside `function` that is compiled once can't go by what `node` stands for there: it is another
+        object on some later call."""
+        while isinstance(node, cst.Attribute):
+            reason = self._side_effects.of_attribute(node, function)
+            if reason:
+                return Obstacle(node, reason)
+            node = node.value
+        another = self._between_calls.object_given_anew(function) if function is not None else None
+        if another is not None:
+            return Obstacle(another, _GIVEN_ANEW)
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        if found is None or not isinstance(node, cst.Name):
+            return None
+        scope, _ = found
+        bindings = scope.bindings[node.value]
+        made_here = scope.function is not None and any(binding.kind != "param" for binding in bindings)
+        if (
+            len(bindings) > 1
+            or any(binding.at.block.loop is not None for binding in bindings)
+            or (made_here and scope.function is not None and self._runs_again(scope.function))
+        ):
+            return Obstacle(node, f"`{node.value}` is another object on later calls")
+        return None
+
+    def _runs_again(self, function: Function) -> bool:
+        """Whether a function is seen to be called from several places, or from a loop."""
+        sites = self._calls.sites(function)
+        return len(sites) > 1 or any(self._infer.place(site).block.loop is not None for site in sites)
 
     def _elsewhere(self, call: cst.Call) -> Obstacle | None:
         """What stands against tracing what a call runs in another file, itself or by a strategy."""

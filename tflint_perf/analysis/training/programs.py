@@ -103,7 +103,9 @@ class Programs:
         match self.training():
             case cst.Call() as call if self._train_calls.trains_estimator(call):
                 return True
-            case cst.Call() as call if not self._train_calls.fits(call) and not self._train_calls.applies(call):
+            case cst.Call() as call if not self._train_calls.fits(call) and not self._train_calls.applies(
+                call
+            ):
                 texts = self._infer.texts_of_imports
                 return any(map(_ESTIMATOR.search, texts)) and not any(map(_NO_ESTIMATOR.search, texts))
         return False
