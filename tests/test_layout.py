@@ -146,6 +146,16 @@ def test_a_backslash_in_a_string_or_comment_is_in_no_way(tflint_perf: CommandLin
     assert "gc.collect()" not in script.read_text()
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["of Unix", "of Windows"])
+def test_a_backslash_in_front_of_code_is_in_no_way(tflint_perf: CommandLine, end: str) -> None:
+    text = SLOW.replace("gc.collect()", "gc \\\n            .collect()", 1).replace("\n", end)
+    compile(text, "train.py", "exec")
+    script = tflint_perf.write("train.py", "")
+    script.write_bytes(text.encode())
+    assert tflint_perf(*OPTIONS, "train.py").code == 0
+    assert b"collect" not in script.read_bytes()
+
+
 def test_what_a_rule_has_against_a_fix_is_told_whatever_the_layout(tflint_perf: CommandLine) -> None:
     step = (
         "import tensorflow as tf\n\n\ndef train(model, optimizer, dataset):\n    for x in dataset:\\\n\n"

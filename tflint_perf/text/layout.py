@@ -13,7 +13,7 @@ _FEED = re.compile(rf"{_LINE}[ \t\f]*\f(?=[ \t]*[^\s#])")
 # A statement whose first line is a backslash alone has that line's indentation.
 _JOINED = re.compile(rf"{_LINE}[ \t\f]*\\(?=[\r\n]|$)")
 # A backslash that joins a line to no code: what is inserted below it would go on in it.
-_JOINED_TO_NOTHING = re.compile(r"\\(?:\r\n|\r|\n)[ \t\f]*(?=[\r\n#]|$)")
+_JOINED_TO_NOTHING = re.compile(r"\\(?:\r\n|\r(?!\n)|\n)[ \t\f]*(?=[\r\n#]|$)")
 _ROW = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 # Columns behind it are those of the next tab stop for Python, and others for everybody else.
 _TAB = re.compile(rf"{_LINE}[ \t\f]* \t[ \t]*(?=[^\s#])")
