@@ -65,6 +65,8 @@ AGAINST = {
         "a tensor is unpacked on the host",
     ),
     "a string": ("return 'fine', loss", "it returns a string"),
+    "a string in a tuple with names": ("return Output('fine', loss)", "it returns a string"),
+    "an object": ("return Report(loss, 1)", "it returns an object"),
     "a size": ("size = x.shape[0]\nreturn loss, size", "it returns a size"),
 }
 FOR_IT = {
@@ -89,14 +91,18 @@ FOR_IT = {
     "a condition on a size": "if x.shape[0] > 3:\n    raise ValueError()",
     "rows of a tensor": "for i in tf.range(2):\n    loss += tf.reduce_sum(x[i])",
     "parts of a list by a number": "rows = [x, x]\nfor i in range(2):\n    loss += tf.reduce_sum(rows[i])",
+    "a tuple with names": "return Output(loss, count=tf.size(x))",
+    "a tuple with names that has one": "output = Own(loss, count=tf.size(x))\nreturn [output]",
     "the greater tensor": "loss = tf.maximum(loss, 1.0)",
 }
 
 
 def _reason(body: str) -> str:
-    source = (
-        f"w = tf.Variable(1.0)\ndef step(x):\n    loss = tf.reduce_mean(x)\n{indent(dedent(body), '    ')}\n"
+    classes = (
+        "from typing import NamedTuple\nclass Output(NamedTuple):\n    loss: tf.Tensor\n    count: tf.Tensor\n"
+        "class Own(Output):\n    pass\nclass Report:\n    def __init__(self, loss, count):\n        self.loss = loss\n"
     )
+    source = f"{classes}w = tf.Variable(1.0)\ndef step(x):\n    loss = tf.reduce_mean(x)\n{indent(dedent(body), '    ')}\n"
     model = model_of(source + "    return loss\n")
     obstacle = model.tracing.obstacle_in_function(function(model, "step"))
     return obstacle.reason if obstacle is not None else ""

@@ -20,6 +20,7 @@ What a name is
 - `base=`: the kind of classes that derive from it.
 - `instance=`: the kind of what an annotation with it stands for.
 - `plain-base`: a base class whose own methods nothing here asks about. `thread`: starting an object runs its `run`.
+- `named-tuple`: a base class that makes tuples, which a graph takes and gives as it does others.
 - `constant`: a number that is known by name. `plain-numbers`: functions of Python numbers alone.
 - `version-2`: what there is, or makes sense, in TensorFlow 2 alone.
 - `builds-graphs`: what builds a graph for a session. The reset of a graph is no sign: people keep that by habit.

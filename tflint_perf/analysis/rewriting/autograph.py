@@ -23,6 +23,7 @@ from tflint_perf.analysis.rewriting.structures import Structures
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.values import Value
 
 # Builtins that ask each tensor of a list whether it is true, or which of two is greater.
 _COMPARING = frozenset({"sorted", "max", "min", "all", "any"})
@@ -50,15 +51,36 @@ class AutoGraph:
 
     def of_return(self, statement: cst.Return) -> Obstacle | None:
         """A result that a graph gives as a tensor, or can't give: a string, a size."""
-        for part in _parts(statement.value):
+        for part in self._parts(statement.value):
             if isinstance(part, cst.SimpleString | cst.FormattedString | cst.ConcatenatedString):
                 return Obstacle(part, "it returns a string, which a graph turns into a tensor")
             if is_size(part) or (isinstance(part, cst.Name) and self._is_bound_to_size(part)):
                 return Obstacle(part, "it returns a size, which a graph turns into a tensor")
-            kind = self._infer.value(part).kind
-            if kind in ("variable", "instance"):
+            value = self._infer.value(part)
+            if value.kind in ("variable", "instance") and not self._is_tuple(value):
                 return Obstacle(part, "it returns an object, which a graph can't")
         return None
+
+    def _parts(self, value: cst.BaseExpression | None) -> Iterator[cst.BaseExpression]:
+        """What is returned, and the parts of tuples, lists and dicts in it."""
+        match value:
+            case None:
+                return
+            case cst.Tuple() | cst.List():
+                parts = [element.value for element in value.elements]
+            case cst.Dict():
+                parts = [item.value for item in value.elements]
+            case cst.Call() if self._is_tuple(self._infer.value(value)):
+                parts = [arg.value for arg in value.args]
+            case _:
+                yield value
+                return
+        for part in parts:
+            yield from self._parts(part)
+
+    def _is_tuple(self, value: Value) -> bool:
+        """Whether an object is a tuple whose parts have names, which a graph gives as it does others."""
+        return value.klass is not None and self._infer.classes.makes_tuples(value.klass)
 
     def _is_bound_to_size(self, name: cst.Name) -> bool:
         found = self._infer.bindings_reaching(name)
@@ -129,21 +151,6 @@ class AutoGraph:
 def is_size(node: cst.BaseExpression) -> bool:
     """`x.shape`, `x.shape[0]`, `x.shape.as_list()[1]`."""
     return is_shape(node.value if isinstance(node, cst.Subscript) else node)
-
-
-def _parts(value: cst.BaseExpression | None) -> Iterator[cst.BaseExpression]:
-    """What is returned, and the parts of tuples, lists and dicts in it."""
-    match value:
-        case None:
-            return
-        case cst.Tuple() | cst.List():
-            for element in value.elements:
-                yield from _parts(element.value)
-        case cst.Dict():
-            for item in value.elements:
-                yield from _parts(item.value)
-        case _:
-            yield value
 
 
 def _returns_nothing(statement: cst.Return) -> bool:

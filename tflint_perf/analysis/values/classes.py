@@ -65,6 +65,11 @@ class Classes:
         """Whether a base of the class `klass` is defined outside this file (`object` and Keras's own do not count)."""
         return self._ancestry(klass).has_foreign_base
 
+    def makes_tuples(self, klass: Class) -> bool:
+        """Whether objects of the class `klass` are tuples whose parts have names."""
+        bases = (arg.value for owner in self.lineage(klass) for arg in owner.node.bases)
+        return any(has(self._infer.names.qualified(base), "named-tuple") for base in bases)
+
     def _ancestry(self, klass: Class) -> _Ancestry:
         return self._infer.fixpoints.of(klass, _Ancestry([klass]), partial(self._found_ancestry, klass))
 
