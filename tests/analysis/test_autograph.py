@@ -93,6 +93,9 @@ FOR_IT = {
     "parts of a list by a number": "rows = [x, x]\nfor i in range(2):\n    loss += tf.reduce_sum(rows[i])",
     "a tuple with names": "return Output(loss, count=tf.size(x))",
     "a tuple with names that has one": "output = Own(loss, count=tf.size(x))\nreturn [output]",
+    "a list of a function inside": (
+        "def rows(x):\n    found = []\n    for i in range(3):\n        found.append(x[i])\n    return tf.stack(found)\nloss += tf.reduce_sum(rows(x))"
+    ),
     "the greater tensor": "loss = tf.maximum(loss, 1.0)",
 }
 

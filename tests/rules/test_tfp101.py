@@ -566,6 +566,33 @@ for x, y in dataset:
     assert notes("TFP101", source) == ["no fix: `self.rate` is reassigned between calls (line 13)"]
 
 
+BUILT = """
+class Trainer:
+    def __init__(self):
+        self.build_all()
+    def build_all(self):
+        self.reset()
+    def reset(self):
+        self.rate = 0.1
+    def step(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = loss_fn(y, model(x)) * self.rate
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+class Own(Trainer):
+    def build_all(self):
+        super().build_all()
+trainer = Own()
+for x, y in dataset:
+    trainer.step(x, y)
+"""
+
+
+def test_what_constructors_alone_run_reassigns_nothing_between_calls() -> None:
+    assert "    @tf.function\n    def step(self, x, y):" in fixed("TFP101", PREAMBLE + BUILT)
+    again = BUILT.replace("    trainer.step(x, y)", "    trainer.build_all()\n    trainer.step(x, y)")
+    assert notes("TFP101", PREAMBLE + again) == ["no fix: `self.rate` is set between calls (line 15)"]
+
+
 def test_no_blank_lines_are_put_at_the_top_of_a_block() -> None:
     source = PREAMBLE + "def train():\n    for x, y in dataset:\n" + inline(8)
     assert "def train():\n    @tf.function\n" in fixed("TFP101", source)

@@ -135,20 +135,29 @@ class SideEffects:
                     yield place
 
     def _belongs_to_constructor(self, function: Function) -> bool:
-        return function.name in _CONSTRUCTORS or self._called_from_constructor(function)
+        """Whether a function is a constructor, or runs in constructors alone, through however many calls."""
+        seen, waiting, found = {function}, [function], False
+        while waiting:
+            current = waiting.pop()
+            if current.name in _CONSTRUCTORS:
+                found = True
+                continue
+            sites = self._calls.sites(current)
+            for caller in map(self._calls.function_at, sites):
+                if caller is None:
+                    return False
+                if caller not in seen:
+                    seen.add(caller)
+                    waiting.append(caller)
+            if not sites:
+                return False
+        return found
 
     def _changes_later(self, binding: Binding) -> bool:
         holder = self._calls.function_at(binding.node)
         if binding.kind == "augment":
             return True
         return holder is not None and not self._belongs_to_constructor(holder)
-
-    def _called_from_constructor(self, function: Function) -> bool:
-        sites = self._calls.sites(function)
-        return bool(sites) and all(
-            (caller := self._calls.function_at(call)) is not None and caller.name == "__init__"
-            for call in sites
-        )
 
     def of_name(self, node: cst.Name) -> str:
         """A name of an outer scope that changes between calls: tracing would freeze it."""
@@ -219,7 +228,10 @@ def is_outer(
     if found is None:
         return True
     scope, bindings = found
-    if scope.function is not function or any(binding.kind == "param" for binding in bindings):
+    owner = scope.function
+    while owner is not None and owner is not function:
+        owner = owner.outer  # what a function has for itself, its caller around it has not
+    if owner is not function or any(binding.kind == "param" for binding in bindings):
         return True
     return within is not None and not all(_is_in(infer, binding.node, within) for binding in bindings)
 
