@@ -593,6 +593,11 @@ def test_what_constructors_alone_run_reassigns_nothing_between_calls() -> None:
     assert notes("TFP101", PREAMBLE + again) == ["no fix: `self.rate` is set between calls (line 15)"]
 
 
+def test_parts_of_a_dict_are_keyword_arguments() -> None:
+    source = PREAMBLE + STEP_OF_A_BATCH + "for x, y in dataset:\n    step(**{'x': x, **{'y': y}})\n"
+    assert "@tf.function\ndef step(" in fixed("TFP101", source)
+
+
 def test_no_blank_lines_are_put_at_the_top_of_a_block() -> None:
     source = PREAMBLE + "def train():\n    for x, y in dataset:\n" + inline(8)
     assert "def train():\n    @tf.function\n" in fixed("TFP101", source)
@@ -1178,6 +1183,14 @@ BETWEEN_CALLS = {
     "a sample is unpacked": (
         STEP_OF_A_BATCH + "for i in range(1000):\n    step(*memory.sample(32))\n",
         "`*` passes what may be arrays of another type than the tensors",
+    ),
+    "a sample is unpacked into keyword arguments": (
+        STEP_OF_A_BATCH + "for i in range(1000):\n    sample = memory.sample(32)\n    step(**{**sample})\n",
+        "`**` passes what may be arrays of another type than the tensors",
+    ),
+    "numbers are unpacked into keyword arguments": (
+        STEP_OF_A_BATCH + "for i in range(1000):\n    step(**{'x': i * 2, 'y': 3})\n",
+        "a Python number is passed, and each would be retraced",
     ),
     "a step is defined in what each step calls": (
         """

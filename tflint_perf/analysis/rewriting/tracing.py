@@ -261,20 +261,10 @@ class Tracing:
         """A Python value that callers change from call to call: each would be traced anew."""
         for call in self._calls.sites(function):
             for arg in call.args:
-                if arg.star == "*" and self._hands_over_arrays(arg.value):
-                    return Obstacle(
-                        arg.value, "`*` passes what may be arrays of another type than the tensors"
-                    )
-                if is_constant(arg.value) or self._is_fixed(arg.value):
-                    continue
-                python = self._passing.python_value(arg.value)
-                kind = self._infer.value(arg.value).kind
-                if kind == "instance" and self._is_made_in_loop(arg.value):
-                    return Obstacle(
-                        arg.value, "an object is created for each call, and each would be retraced"
-                    )
-                if python and kind not in ("object", "instance", "string"):
-                    return Obstacle(arg.value, f"{python} is passed, and each would be retraced")
+                for node, star in _handed_over(arg):
+                    reason = self._of_argument(node, star)
+                    if reason:
+                        return Obstacle(node, reason)
         for parameter in function.parameters:
             name = parameter.name.value
             uses = self._passing.uses(function, name)
@@ -293,6 +283,22 @@ class Tracing:
                     converted, f"`{name}` may be an array of another type, which only eager code converts"
                 )
         return None
+
+    def _of_argument(self, node: cst.BaseExpression, star: str) -> str:
+        """Why what a call is given, or unpacks, is no tensor of one type on all calls; "" where nothing says so."""
+        if star and self._hands_over_arrays(node):
+            return f"`{star}` passes what may be arrays of another type than the tensors"
+        if is_constant(node) or self._is_fixed(node):
+            return ""
+        python = self._passing.python_value(node)
+        kind = self._infer.value(node).kind
+        if kind == "instance" and self._is_made_in_loop(node):
+            return "an object is created for each call, and each would be retraced"
+        if not python or kind in ("object", "instance", "string"):
+            return ""
+        if star == "**":
+            return "`**` passes what may be Python values, and each would be retraced"
+        return f"{python} is passed, and each would be retraced"
 
     def _is_unpacked(self, use: cst.Name) -> bool:
         """Whether a parameter is unpacked: `tf.reshape(x, (-1, *shape))`."""
@@ -341,6 +347,19 @@ class Tracing:
 def _first(body: cst.CSTNode) -> cst.CSTNode:
     """The first statement of a body."""
     return body.body[0] if isinstance(body, cst.IndentedBlock | cst.SimpleStatementSuite) else body
+
+
+def _handed_over(arg: cst.Arg) -> Iterator[tuple[cst.BaseExpression, str]]:
+    """What an argument gives, with the stars by which it is unpacked: `**{"x": x, **more}` gives `x`, and unpacks `more`."""
+    waiting = [(arg.value, arg.star)]
+    while waiting:
+        node, star = waiting.pop(0)
+        if star == "**" and isinstance(node, cst.Dict):
+            waiting += [
+                (e.value, "**" if isinstance(e, cst.StarredDictElement) else "") for e in node.elements
+            ]
+        else:
+            yield node, star
 
 
 def _inline(function: Function | None, within: Collection[cst.CSTNode] | None) -> _Look:
