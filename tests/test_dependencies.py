@@ -91,7 +91,7 @@ def _found_in(folder: Path, source: str, needs: str) -> list[Finding]:
     (folder / "pyproject.toml").touch()
     (folder / "requirements.txt").write_text(needs)
     (folder / "train.py").write_text(dedent(source))
-    rules = frozenset({"TFP602", "TFP105", "TFP504"})
+    rules = frozenset({"TFP602", "TFP105", "TFP107", "TFP504"})
     settings = Settings(root=folder, rules=rules, fixable=rules)
     results = lint_files([folder / "train.py"], settings, 1)
     return [finding for result in results for finding in result.findings]
@@ -125,3 +125,23 @@ def test_no_fix_writes_what_an_old_release_does_not_have(tmp_path: Path) -> None
     assert "before 1.13" in old.note
     (new,) = _found_in(tmp_path, READ, "tensorflow>=1.13")
     assert new.note is None
+
+
+SCORE = """
+    import tensorflow as tf
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    for x in tf.data.Dataset.range(9).map(tokens).padded_batch(8):
+        print(model(x))
+"""
+
+
+@pytest.mark.parametrize(
+    ("needs", "option"),
+    [("tensorflow==2.4.0", "experimental_relax_shapes=True"), ("tensorflow>=2.9", "reduce_retracing=True")],
+)
+def test_one_trace_for_all_shapes_is_asked_for_as_the_release_spells_it(
+    tmp_path: Path, needs: str, option: str
+) -> None:
+    (found,) = _found_in(tmp_path, SCORE, needs)
+    assert found.fix is not None
+    assert any(f"@tf.function({option})" in edit.content for edit in found.fix.edits)

@@ -40,9 +40,6 @@ def compile_call(edit: Editor, call: cst.Call, *, varies: bool) -> Repair | Refu
     elsewhere = other_backends(edit.model, call)
     if elsewhere is not None:
         return elsewhere
-    another = edit.model.tracing.obstacle_to_keeping(call.func, edit.model.function_at(call))
-    if another is not None:
-        return Refusal(another.reason, another.node)
     static = edit.model.own(Shapes).asked_for([call]) if varies else None
     if static is not None:
         return Refusal(READS_SHAPE, static)
@@ -65,6 +62,10 @@ def _call_alone(
 ) -> Repair | Refusal:
     if has_stars(call) or not call.args or call.args[0].keyword is not None:
         return Refusal("not all that the model is given can be seen here", call)
+    function = edit.model.function_at(call)
+    another = edit.model.tracing.obstacle_to_keeping(called_node, function, as_seen=bold)
+    if another is not None:
+        return Refusal(another.reason, another.node)
     rest = ", training=False" if is_prediction else rest_of(edit, call)
     if rest is None:
         return Refusal("the model is given more than its inputs", call.args[1].value)

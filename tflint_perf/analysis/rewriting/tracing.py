@@ -114,11 +114,13 @@ class Tracing:
         bodies = (self._in_body(target, _Look((target,))) for target in self._calls.targets(call))
         return next(filter(None, bodies), None)
 
-    def obstacle_to_keeping(self, node: cst.BaseExpression, function: Function | None) -> Obstacle | None:
+    def obstacle_to_keeping(
+        self, node: cst.BaseExpression, function: Function | None, *, as_seen: bool = False
+    ) -> Obstacle | None:
         """Why a function beside `function` that is compiled once can't go by what `node` stands for there: it is another
-        object on some later call."""
+        object on some later call; `as_seen` is as for `obstacle_in_function`."""
         while isinstance(node, cst.Attribute):
-            reason = self._side_effects.of_attribute(node, function)
+            reason = self._side_effects.of_attribute(node, function, as_seen=as_seen)
             if reason:
                 return Obstacle(node, reason)
             node = node.value
@@ -128,8 +130,7 @@ class Tracing:
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         if found is None or not isinstance(node, cst.Name):
             return None
-        scope, _ = found
-        bindings = scope.bindings[node.value]
+        scope, bindings = found
         made_here = scope.function is not None and any(binding.kind != "param" for binding in bindings)
         if (
             len(bindings) > 1
