@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
+import sys
 from collections.abc import Iterator
 from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import methods
+from tflint_perf.analysis.apis.facts import has, library, methods
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.edit import Editor
 from tflint_perf.edit.behind import behind_counter
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -35,6 +38,7 @@ _REMEDIES = {
 }
 # The experiment prints a loss.
 _MEASURED = frozenset({"shown", "glanced"})
+_PLAIN = frozenset({"array", "tensor", "string", "number", "list", "dict"})
 
 
 class HostSyncPerStep(Rule):
@@ -78,7 +82,8 @@ class HostSyncPerStep(Rule):
     What runs under a guard or another condition, unless that holds on most steps (`if len(memory) > 1000`), once an
     epoch, in a loop of up to ten steps, or in one without training that the program goes through once beside it; values that decide what the program does, reach an environment, or are
     kept in a list or an attribute; code in `with tf.device("/cpu:0")`; elements of a dataset, shapes and strings, which are already on the host; and what comes
-    after `train_on_batch` and the like, which have waited for the device; results of a call of which the step needs another
+    after `train_on_batch` and the like, which have waited for the device; pictures and files that a loop makes of a dataset's
+    elements without a model; results of a call of which the step needs another
     copy anyway. The fix
     moves only statements that do nothing but show values: it leaves a progress bar that counts its calls, `bar.update(1)`, as it
     is. Such a bar can be given the value of a few steps ago, for which nobody has to wait any more.
@@ -169,12 +174,41 @@ def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
     if (
         not syncs
         or model.single_passes.hold(statement)
+        or _is_export(model, statement, syncs)
         or _has_waited(model, statement)
         or _waits_anyway(model, statement, syncs)
         or any(not sync.fates or not sync.fates <= _REMEDIES.keys() for sync in syncs)
     ):
         return None
     return syncs[0]
+
+
+def _is_export(model: Model, statement: cst.CSTNode, syncs: list[Sync]) -> bool:
+    """Whether the loop around `statement` only makes pictures or files of a dataset's elements, and neither trains nor runs
+    a model: no step waits for the copies."""
+    loop = model.own(Syncs).loop_of(statement)
+    if loop is None or loop.iterable is None or not model.loops.takes_batches(loop.iterable):
+        return False
+    if any(sync.fates != {"drawn"} for sync in syncs):
+        return False
+    run = [
+        *(part for part in descendants(loop.node) if isinstance(part, cst.Call)),
+        *(call for function in model.invariance.reached([loop.node]) for call in function.calls),
+    ]
+    return not any(map(model.loops.actions.acts, run)) and all(_is_no_model(model, call) for call in run)
+
+
+def _is_no_model(model: Model, call: cst.Call) -> bool:
+    """Whether `call` is known to be of Python, of a library, of the project or of a plain value."""
+    value = model.value(call.func)
+    if value.kind in ("compiled", "model", "layer"):
+        return False
+    name = builtin_or_qualified(model.infer, call.func)
+    if model.calls.targets(call) or value.paths or library(name) or has(name, "pictures"):
+        return True
+    if name in vars(builtins) or name.split(".")[0] in sys.stdlib_module_names:
+        return True
+    return isinstance(call.func, cst.Attribute) and model.value(call.func.value).kind in _PLAIN
 
 
 def _has_waited(model: Model, statement: cst.CSTNode) -> bool:

@@ -33,6 +33,12 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "pictures of elements, which no model sees": """
+        def grey(x):
+            return tf.image.resize(tf.reduce_mean(x, -1, keepdims=True), (64, 64))
+        for i, x in enumerate(dataset):
+            cv2.imwrite(str(i) + ".png", (grey(x).numpy() * 255).astype(np.uint8)[0])
+        """,
     "a list that gets longer, of which each item is needed": """
         def rated(answers):
             found = []
@@ -819,6 +825,21 @@ def test_a_counter_is_told_without_the_cost_of_printing_a_loss(monkeypatch: pyte
 
 
 PLACES = {
+    "pictures of what a model makes of elements": (
+        """
+        for i, x in enumerate(dataset):
+            cv2.imwrite(str(i) + ".png", (model(x).numpy() * 255).astype(np.uint8)[0])
+        """,
+        [3],
+    ),
+    "pictures of what nobody knows makes of elements": (
+        """
+        for i, x in enumerate(dataset):
+            y = tf.image.resize(painter(x), (64, 64))
+            cv2.imwrite(str(i) + ".png", (y.numpy() * 255).astype(np.uint8)[0])
+        """,
+        [4],
+    ),
     "a list that gets longer, of which the mean is all that is asked": (
         """
         def rated(answers):
