@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_generator, names_a_stream
 from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.execution.sizes import Size, Sizes
@@ -56,8 +57,9 @@ class Batches:
             return _is_part_of_shape(node)
         return bool(found[1]) and all(b.path == () and _is_part_of_shape(b.value) for b in found[1])
 
-    def is_made_one_of(self, call: cst.Call) -> bool:
-        """Whether `call` gives one sample, of which a batch is made at once or next: `x = tf.expand_dims(x, 0)`."""
+    def is_made_one_of(self, call: cst.Call, depth: int = 0) -> bool:
+        """Whether `call` gives one sample, of which a batch is made at once or next, `x = tf.expand_dims(x, 0)`, or behind ops
+        of which each is given a sample then, as well: `y = tf.pad(x, …)`."""
         parents = self._infer.walk.parents
         target = parents.get(call)
         if isinstance(target, cst.Arg | cst.Subscript):
@@ -73,10 +75,20 @@ class Batches:
             self._infer.names.scope_of(name) is home
             and (found := self._infer.bindings_reaching(name)) is not None
             and any(binding.value is call for binding in found[1])
-            and adds_batch_axis(_around(parents, name))
+            and (
+                adds_batch_axis(around := _around(parents, name))
+                or (
+                    depth < CALLS_DEEP and self._keeps_axes(around) and self.is_made_one_of(around, depth + 1)
+                )
+            )
             for each in names
             for name in self._infer.walk.names.get(each, ())
         )
+
+    def _keeps_axes(self, node: cst.CSTNode) -> TypeGuard[cst.Call]:
+        """Whether `node` is of an op that gives one thing of each that it is given: a padded picture of a picture."""
+        name = self._infer.names.qualified(node.func) if isinstance(node, cst.Call) else ""
+        return has(name, "elementwise", "keeps-eight-bits", "resizes")
 
     def is_made_anew(self, node: cst.CSTNode) -> bool:
         """Whether a loop runs `node`, here or through a call."""
