@@ -32,6 +32,7 @@ def rows(source: str) -> list[int]:
 
 SILENT = {
     "what is looked at, and no more": "ds = single.map(distort).batch(32)\nfor x in ds.take(1):\n    show(x)",
+    "an iterator by a name, from which one batch is taken": "ds = single.map(distort).batch(32)\nit = iter(ds)\nshow(next(it))",
     "work that a cache keeps": (
         "ds = single.map(distort).batch(32).cache().prefetch(1)\nmodel = tf.keras.Sequential()\nmodel.fit(ds, epochs=9)"
     ),

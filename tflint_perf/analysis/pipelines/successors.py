@@ -246,8 +246,11 @@ class Successors:
             case cst.Return():
                 return self._is_given_for_a_look(around, asked)
         iterated = self._call_given(node, "iter")
-        taken = self._call_given(iterated, "next") if iterated is not None else None
-        return taken is not None and not self._loops.is_repeated(taken)
+        if iterated is None:
+            return False
+        named = self._reads(iterated)
+        taken = [self._call_given(use, "next") for use in ([iterated] if named is None else named)]
+        return bool(taken) and all(call is not None and not self._loops.is_repeated(call) for call in taken)
 
     def _call_given(self, node: cst.CSTNode, name: str) -> cst.Call | None:
         """The call of a function of that name that gets `node` alone."""
