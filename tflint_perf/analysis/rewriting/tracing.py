@@ -118,15 +118,17 @@ class Tracing:
         self, node: cst.BaseExpression, function: Function | None, *, as_seen: bool = False
     ) -> Obstacle | None:
         """Why a function beside `function` that is compiled once can't go by what `node` stands for there: it is another
-        object on some later call; `as_seen` is as for `obstacle_in_function`."""
+        object on some later call; `as_seen` is as for `obstacle_in_function`, and lets it be given another one, for which there
+        is another trace."""
         while isinstance(node, cst.Attribute):
             reason = self._side_effects.of_attribute(node, function, as_seen=as_seen)
             if reason:
                 return Obstacle(node, reason)
             node = node.value
-        another = self._between_calls.object_given_anew(function) if function is not None else None
-        if another is not None:
-            return Obstacle(another, _GIVEN_ANEW)
+        if function is not None and not as_seen:
+            another = self._between_calls.object_given_anew(function)
+            if another is not None:
+                return Obstacle(another, _GIVEN_ANEW)
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         if found is None or not isinstance(node, cst.Name):
             return None
