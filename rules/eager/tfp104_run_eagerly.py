@@ -17,6 +17,11 @@ from tflint_perf.edit.judged import TRACED
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _APPLYING = frozenset({"evaluate", "predict"})
+# Methods of Keras that run a step, which `run_eagerly` decides about.
+_RUNNING = frozenset(METHODS) | _APPLYING | {
+    "evaluate_generator", "predict_generator", "test_on_batch", "predict_on_batch",
+    "make_train_function", "make_test_function", "make_predict_function",
+}  # fmt: skip
 
 
 class RunEagerly(Rule):
@@ -50,8 +55,8 @@ class RunEagerly(Rule):
     ## What is left alone
 
     `False` and values from elsewhere, switches under any condition, in a function for debugging or in a test,
-    and a file that switches back. Where code in the file, or in what it imports, would then be compiled but cannot be, since
-    it calls `.numpy()` or keeps a metric's tensors in a list, for instance, the finding says that this has to be changed first.
+    a file that switches back, and `run_eagerly` of a model that a program only calls, `model(x)`, in its loops. Where
+    code in the file, or in what it imports, would then be compiled but cannot be, since it calls `.numpy()` or keeps a metric's tensors in a list, for instance, the finding says that this has to be changed first.
 
     ## Sources
 
@@ -69,7 +74,7 @@ class RunEagerly(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.calls_named("compile"):
-            if model.left_on.is_on(call, None, "run_eagerly"):
+            if model.left_on.is_on(call, None, "run_eagerly") and not _is_only_called(model, call):
                 arg = next(arg for arg in call.args if arg.keyword and arg.keyword.value == "run_eagerly")
                 yield Report(
                     arg,
@@ -99,6 +104,30 @@ def _only_applies(model: Model) -> bool:
     """Whether this file evaluates, predicts or restores what was trained before, and trains by none of Keras's methods."""
     calls = model.walk.calls.keys()
     return calls.isdisjoint(METHODS) and not calls.isdisjoint(_APPLYING | last_names("restores"))
+
+
+def _is_only_called(model: Model, call: cst.Call) -> bool:
+    """Whether all that a program does with the model that `call` compiles is to call it: `model(x)` heeds no `run_eagerly`.
+
+    It does so in a loop of its own, as no module does that makes a model for other files.
+    """
+    receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
+    home = model.names.home(receiver) if isinstance(receiver, cst.Name) else None
+    if not isinstance(receiver, cst.Name) or home is not model.walk.top or model.value(receiver).klass:
+        return False
+    is_called = False
+    for use in model.names.mentions(receiver.value, home):
+        match model.parent(use):
+            case cst.Call(func=func) as made if func is use:
+                in_loop = model.loops.innermost_loop(made) is not None
+                is_called = is_called or (in_loop and model.function_at(made) is None)
+            case cst.Attribute(value=base, attr=cst.Name(name)) if base is use and name not in _RUNNING:
+                pass
+            case cst.AssignTarget():
+                pass
+            case _:
+                return False
+    return is_called
 
 
 def _remedy(model: Model, call: cst.Call) -> str:
@@ -166,7 +195,8 @@ def _compiled_then(model: Model, call: cst.Call) -> Iterator[Function]:
     ]
     name = model.qualified(call.func)
     if has(name, "runs-eagerly"):
-        yield from traced
+        # What a dataset is given is compiled already.
+        yield from (f for f in traced if f.decorators or f.owner or not model.compiled.is_for_dataset(f))
     elif has(name, "runs-pipelines-eagerly"):
         yield from (function for function in traced if not function.decorators and function.owner is None)
     else:

@@ -24,6 +24,18 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a model that is only called": """
+        model.compile("adam", "mse", run_eagerly=True)
+        model.summary()
+        for x in dataset:
+            print(model(x, training=True))
+        """,
+    "a model of a file, whose optimizer is asked": """
+        net = tf.keras.models.load_model("best.keras")
+        rate = net.optimizer.get_config()["learning_rate"]
+        net.compile("adam", "mse", run_eagerly=True)
+        drawn = [net(x) for _ in range(9)]
+        """,
     "a model that is compiled": """
         model.compile("adam", "mse")
         """,
@@ -115,6 +127,20 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a model that is called and evaluated": """
+        model.compile("adam", "mse", run_eagerly=True)  # <-
+        model(x)
+        model.test_on_batch(x, y)
+        """,
+    "a model that is called and handed over": """
+        model.compile("adam", "mse", run_eagerly=True)  # <-
+        model(x)
+        train(model)
+        """,
+    "a model that is called once to have weights, for other files": """
+        model(x)
+        model.compile("adam", "mse", run_eagerly=True)  # <-
+        """,
     "a model's compile": """
         model.compile(optimizer="adam", loss="mse", run_eagerly=True)  # <-
         model.fit(x, y)
@@ -356,3 +382,17 @@ def test_it_does_not_compile_what_cannot_be(source: str) -> None:
 )
 def test_tells_the_cost_only_of_the_switch_of_a_model(source: str, told: bool) -> None:
     assert costs_told(CODE, module(source)) == [told]
+
+
+MAPPED = """
+import tensorflow as tf
+def scale(x):
+    return tf.cast(int(x / 2), tf.float32)
+tf.config.run_functions_eagerly(True)
+dataset = tf.data.Dataset.range(9).map(scale)
+"""
+
+
+def test_what_a_dataset_is_given_is_compiled_whatever_the_switch_says() -> None:
+    (found,) = findings(CODE, MAPPED + "model = tf.keras.Sequential()\nmodel.fit(dataset)\n")
+    assert found.message.endswith("; remove it")
