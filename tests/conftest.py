@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 
 import pytest
@@ -61,8 +61,13 @@ def own_files_looked_at_once() -> Iterator[None]:
     looked = kept._states
     once = cache(looked)
     package = Path(kept.__file__).parent.parent
+
+    @wraps(looked)
+    def states(*folders: Path) -> list[str]:
+        return (once if folders[0] == package else looked)(*folders)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept, "_states", lambda *folders: (once if folders[0] == package else looked)(*folders))
+        patch.setattr(kept, "_states", states)
         yield
 
 

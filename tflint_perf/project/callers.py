@@ -49,7 +49,7 @@ def callers_of(
     for file, name in _places(asked):
         if callers := search.callers((file, name)):
             found.setdefault(file, {})[name] = tuple(_seen_from(file, caller) for caller in callers)
-    for file in filter(search.programs.run_eagerly, programs):
+    for file in filter(search.run_eagerly, programs):
         found.setdefault(file, {})[PROGRAMS] = (Caller("import", "eager"),)
     return dict(found)
 
@@ -212,9 +212,17 @@ class _Search:
         found.update(file for file in self._notebooks if self._mentions.imported_of(file, words))
         return sorted(found, key=self._order.__getitem__)
 
+    def run_eagerly(self, file: Path) -> bool:
+        """Whether each program that runs what `file` defines has all compiled functions run in eager mode. Where no file of
+        the project names what does so, none does."""
+        return self._names_switch and self._programs.run_eagerly(file)
+
     @cached_property
-    def programs(self) -> Programs:
-        """The programs of the project, by what they import."""
+    def _names_switch(self) -> bool:
+        return any(self._mentions.says(file, b"functions_eagerly") for file in self._project)
+
+    @cached_property
+    def _programs(self) -> Programs:
         return Programs(self._files, self._importing_file, self._mentions.text)
 
     @remembered

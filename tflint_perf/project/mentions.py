@@ -57,6 +57,15 @@ class Mentions:
             self._texts[file] = code_of(file, data)
         return self.imported(file) & words
 
+    def says(self, file: Path, words: bytes) -> bool:
+        """Whether a file has some words, in code or anywhere else."""
+        if file.suffix == ".ipynb" and file not in self._texts:
+            try:
+                return words in file.read_bytes()
+            except OSError:
+                return False
+        return words in self.text(file)
+
     def imported(self, file: Path) -> frozenset[bytes]:
         """The words in its import statements, as far as they stand on lines that begin with one."""
         known = self._imported.get(file)
