@@ -122,7 +122,8 @@ def test_what_a_model_does_is_told_apart_by_who_calls_it(tmp_path: Path, forks: 
         if rows[way.spot.row - 1].strip() == "return self.inner(a)":
             ops[rows[way.callers[0].row - 1].strip()] += sum(e.count for e in way.events if e.kind == "op")
     acting, training = "return model(a)", "loss = tf.reduce_mean((model(a) - b) ** 2)"
-    assert set(ops) == {acting, training}
+    # A look by the clock may fall between two rows: it tells time alone, and no ops.
+    assert set(+ops) == {acting, training}
     assert ops[acting] == pytest.approx(2 * ops[training]) and ops[training] > 1
 
 
