@@ -67,6 +67,7 @@ UNKNOWN = {
     "the length of a list that grows": "xs = [1]\nxs.append(2)\nhere(len(xs))",
     "an item behind the end": "here((1, 2)[2])",
     "a setting": "here(args.n)",
+    "an item that is called as an option is": "parser.add_argument('--label', default=3)\nhere(batch['label'])",
     "what a dict gets from elsewhere": "config = {'n': 5}\nconfig.update(read())\nhere(config['n'])",
     "a dict that something else may change": "config = {'n': 5}\nread_into(config)\nhere(config['n'])",
     "too many alternatives": "def f(n): here(n)\n" + "\n".join(f"f({n})" for n in range(9)),

@@ -15,9 +15,9 @@ from tflint_perf.analysis.values.caller import Caller, Callers, Given
 from tflint_perf.analysis.values.outside import PROGRAMS, RUN_OVER
 from tflint_perf.finding import Via
 from tflint_perf.project.imported import imported_by
+from tflint_perf.project.importing_programs import ImportingPrograms
 from tflint_perf.project.mentions import Mentions, words_for_callers
 from tflint_perf.project.modules import Files, Found
-from tflint_perf.project.programs import Programs
 from tflint_perf.project.uses_in import UsesIn
 
 # How many functions up a chain of callers in different files is followed.
@@ -222,8 +222,8 @@ class _Search:
         return any(self._mentions.says(file, b"functions_eagerly") for file in self._project)
 
     @cached_property
-    def _programs(self) -> Programs:
-        return Programs(self._files, self._importing_file, self._mentions.text)
+    def _programs(self) -> ImportingPrograms:
+        return ImportingPrograms(self._files, self._importing_file, self._mentions.text)
 
     @remembered
     def _importing_file(self, module: Path) -> list[Path]:

@@ -19,10 +19,19 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact
+from tflint_perf.analysis.conventions import names_settings
 from tflint_perf.analysis.limits import ALTERNATIVES, NAMES_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding
-from tflint_perf.analysis.python.syntax import argument, callee_name, integer, part_at, same_code, string
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    integer,
+    last_name,
+    part_at,
+    same_code,
+    string,
+)
 from tflint_perf.analysis.values.caller import passed_as
 from tflint_perf.analysis.values.command_line_options import defaults
 from tflint_perf.analysis.values.iterables import Wrapper, counting, counts_to, wrapper
@@ -200,8 +209,10 @@ class Integers:
                 return frozenset((length,)) if length is not None else _UNKNOWN
             case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(cst.SimpleString() as key))]):
                 written = written_by_key(self._infer, node.value)
-                if written is None:  # `FLAGS["name"]` of `FLAGS = vars(parser.parse_args())`
-                    return self._of_option(string(key) or "")
+                if written is None:
+                    # `FLAGS["name"]` of `FLAGS = vars(parser.parse_args())`, but not `batch["label"]`.
+                    is_option = names_settings(last_name(node.value))
+                    return self._of_option(string(key) or "") if is_option else _UNKNOWN
                 value = written.get(string(key) or "")
                 return self._values(value, depth + 1) if value is not None else _UNKNOWN
             case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(at))]):

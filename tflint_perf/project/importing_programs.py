@@ -14,7 +14,7 @@ from tflint_perf.project.modules import Files
 _AS_PROGRAM = re.compile(rb"(?m)^if\b.*__name__")
 
 
-class Programs:
+class ImportingPrograms:
     """Finds them, by which files import another, and by the code of files."""
 
     def __init__(
