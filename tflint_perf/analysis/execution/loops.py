@@ -431,10 +431,8 @@ class Loops:
         if any(caller.per_step or caller.may_be_per_step for caller in callers):
             return True
         if not sites and not callers:
-            return function.name not in (
-                "main",
-                "__init__",
-            )  # a program runs once, and so does what makes an object
+            # A program runs once, and so does what makes an object.
+            return function.name not in ("main", "__init__")
         left: list[Function] = []
         for call in sites:
             caller = self._calls.function_at(call)
