@@ -514,6 +514,9 @@ CONSTANTS = "import tensorflow as tf\nTOLERANCE = tf.constant(0.01)\nKIND = tf.f
     [
         (CONSTANTS, "import physics"),
         (HEADS, "import physics"),
+        ("import keras\naugment = keras.Sequential([keras.layers.RandomFlip()])\n", "import physics"),
+        ("from tensorflow import keras\nmean = keras.metrics.Mean()\n", "import physics"),
+        ("import keras\ndef net():\n    dense = keras.layers.Dense(1)\n    return dense\n", "x = 1"),
         ("KIND = 'tf.constant(1)'\n", "x = 1"),
         ("def learn(\n    x, rate=float(1), step=(1, (2, 3))\n):\n    return tf.constant(1)\n", "x = 1"),
     ],
@@ -536,6 +539,16 @@ def test_growth_is_not_set_where_a_model_may_be_built_already(project: Path, mad
     results = lint_files(paths, settings, 1)
     assert [finding.code for result in results for finding in (*result.findings, *result.fixed)] == ["TFP404"]
     assert any("set_memory_growth" in result.diff for result in results) is fixed
+
+
+def test_growth_is_not_set_behind_an_import_that_makes_variables_and_it_is_said_why(project: Path) -> None:
+    data = "import keras\naugment = keras.Sequential([keras.layers.RandomFlip()])\n"
+    source = "from data import augment\nimport tensorflow as tf\nimport agents\nagents.Agent().learn(1)\n"
+    paths = write(project, agents=AGENT, data=data, train=source)
+    results = lint_files(paths, Settings(root=Path(), rules=MEMORY), 1)
+    (found,) = [finding for result in results for finding in result.findings]
+    assert found.fix is None
+    assert found.note == "no fix: a module that is imported makes tensors or variables at once (line 1)"
 
 
 GRAPH_MODEL = """

@@ -18,9 +18,10 @@ _CODE_BELOW = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?=\S)")
 def last_import_from(edit: Editor, first: cst.Import | cst.ImportFrom) -> cst.CSTNode | Refusal:
     """The last of the imports that follow `first` at the top of the file; in a notebook, of those in its cell."""
     imports = edit.model.programs.imports_from(first)
-    if not imports and edit.model.programs.runs_ops(first):
-        return Refusal("the module that is imported makes tensors at once", first)
     if not imports:
+        made_by = edit.model.programs.runs_ops_until(first)
+        if made_by is not None:
+            return Refusal("a module that is imported makes tensors or variables at once", made_by)
         return Refusal("TensorFlow is not imported on a line of its own at the top of the file", first)
     return [line for line in imports if edit.cell(line) == edit.cell(first)][-1]
 

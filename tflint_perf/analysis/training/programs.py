@@ -31,10 +31,12 @@ _BUILTINS = frozenset((*dir(builtins), "__file__"))
 # Modules whose functions run no op of TensorFlow.
 _PLAIN_MODULES = sys.stdlib_module_names | {"numpy", "matplotlib", "pandas", "seaborn", "dotenv", "absl"}
 _IMPORTS_TENSORFLOW = re.compile(rb"(?m)^[ \t]*(?:from|import)\b[^#\n]*\b(?:tensorflow|keras)\b")
-_AT_IMPORT = re.compile(rb"(?m)^\w[^#\n=]*=\s*((?:tf|tensorflow)\.[\w.]+)\(")
+_AT_IMPORT = re.compile(rb"(?m)^\w[^#\n=]*=\s*((?:tf|tensorflow|keras)\.[\w.]+)\(")
 # What is given in the head of a function is made at the import, too.
 _HEAD = re.compile(rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
-_DEFAULT = re.compile(rb"=\s*((?:tf|tensorflow)\.[\w.]+)\(")
+_DEFAULT = re.compile(rb"=\s*((?:tf|tensorflow|keras)\.[\w.]+)\(")
+# What is a tensor or has variables as it is made: a metric its totals, a layer that draws its seed.
+_WITH_VARIABLES = ("tensor", "variable", "optimizer", "metric", "layer", "model")
 _TRAINS = re.compile(rb"\bapply_gradients\(|\bGradientTape\(|\btrain_on_batch\(")
 # Other libraries have methods of these names, too.
 _MAY_TRAIN = re.compile(rb"\.minimize\(|\.fit(?:_generator)?\(")
@@ -331,7 +333,7 @@ class Programs:
         found: list[cst.CSTNode] = []
         is_there = False
         for line in self._walk.module.body:
-            if self.runs_ops(line) or (not found and is_there and not self._is_harmless(line)):
+            if self._runs_ops(line) or (not found and is_there and not self._is_harmless(line)):
                 break
             is_there = is_there or self._imports_bring(line)
             if self._is_import(line):
@@ -350,7 +352,16 @@ class Programs:
             for node in descendants(line)
         )
 
-    def runs_ops(self, line: cst.CSTNode) -> bool:
+    def runs_ops_until(self, first: cst.Import | cst.ImportFrom) -> cst.CSTNode | None:
+        """The first line at the top of the module, up to that of `first`, whose import runs an op."""
+        for line in self._walk.module.body:
+            if self._runs_ops(line):
+                return line
+            if any(node is first for node in descendants(line)):
+                break
+        return None
+
+    def _runs_ops(self, line: cst.CSTNode) -> bool:
         """Whether `line` imports a module of the project which makes tensors or variables as it is imported, or one that imports
         such a one: `TOLERANCE = tf.constant(0.01)`, `def train(optimizer=tf.keras.optimizers.Adam())`."""
         names = (
@@ -360,7 +371,7 @@ class Programs:
             for name in imported_names(node)
         )
         return any(
-            fact(name, "gives") in ("tensor", "variable", "optimizer")
+            fact(name, "gives") in _WITH_VARIABLES
             for text in self._infer.outside.module_texts(*names)
             for name in _made_at_import(text)
         )
