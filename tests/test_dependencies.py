@@ -113,7 +113,16 @@ def test_what_is_gone_in_a_later_release_is_a_hint_before_that(
     assert [(found.code, found.minor) for found in _found_in(tmp_path, POLICY, needs)] == [("TFP602", minor)]
 
 
-@pytest.mark.parametrize(("needs", "found"), [("tensorflow==1.15.2", []), ("tensorflow==2.1", ["TFP105"])])
+@pytest.mark.parametrize(
+    ("needs", "found"),
+    [
+        ("tensorflow==1.15.2", []),
+        ("keras==2.3.1", []),
+        ("keras>=2.3.1", ["TFP105"]),
+        ("keras==2.3.1\ntensorflow==2.1", ["TFP105"]),
+        ("tensorflow==2.1", ["TFP105"]),
+    ],
+)
 def test_keras_of_version_1_sets_up_no_pipeline(tmp_path: Path, needs: str, found: list[str]) -> None:
     assert [finding.code for finding in _found_in(tmp_path, PREDICT, needs)] == found
 

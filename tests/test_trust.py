@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from tflint_perf.rule import Claim
 
 pytestmark = pytest.mark.slow
 
+EVIDENCE = Path(__file__).parents[1] / "fixtures" / "evidence"
 RULE = RuleInfo(
     "TFP406", "gc-in-loop", "Collects garbage on each step", "Text.\n", "safe", Claim("step time", 2.0)
 )
@@ -302,6 +304,15 @@ def test_what_was_not_measured_has_no_room_taken(tflint_perf: CommandLine) -> No
     (issue,) = json.loads(tflint_perf("--select=TFP101", "--output-format=gitlab").out)
     assert "content" not in issue
     assert "<properties" not in tflint_perf("--select=TFP101", "--output-format=junit").out
+
+
+def test_what_costs_are_names_the_releases_that_they_were_measured_with() -> None:
+    documents = map(json.loads, (file.read_text(encoding="utf-8") for file in EVIDENCE.glob("*.json")))
+    measured = [document["versions"] for document in documents]
+    assert len(measured) > 1
+    for package, name in (("tensorflow", "TensorFlow"), ("keras", "Keras")):
+        releases = {".".join(versions[package].split(".")[:2]) for versions in measured}
+        assert [f"{name} {release}" in WHAT_COSTS_ARE for release in releases] == [True]
 
 
 @pytest.mark.usefixtures("recorded")

@@ -94,7 +94,9 @@ class EagerInferenceStep(Rule):
     through_imports = True
     fixes = "unsafe"
     bold = True
-    claim = Claim("step time", least=1.5, at="at 13 layers of 32 units and one input shape")
+    claim = Claim(
+        "step time", least=1.5, at="for one pass through 13 Dense layers of 32 units, at one input shape"
+    )
 
     def check(self, model: Model) -> Iterator[Report]:
         passes = model.own(ForwardPasses)

@@ -41,8 +41,10 @@ class ConvertPerBatch(Rule):
 
     The conversion copies the batch, and on a GPU sends it to the device, between two steps: the device waits. A
     `tf.data` pipeline does the same work in other threads while the device computes the step before. A list takes longer
-    still, since each of its values is looked at: an array is copied at once. Of small batches little is to be gained, so
-    that these are hints.
+    still, since each of its values is looked at: an array is copied at once.
+
+    Of small batches, which most programs have, little is to be gained. So these are hints, and the rule is off until it is
+    selected.
 
     ## Example
 
@@ -90,7 +92,7 @@ class ConvertPerBatch(Rule):
     fixes = "both"
     through_imports = True
     claim = Claim("step time", least=1.2, steps=50, at="at batches of 14 MB from arrays of 710 MB")
-    always_on = True
+    opt_in = True
 
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code():

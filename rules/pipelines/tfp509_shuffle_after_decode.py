@@ -78,7 +78,7 @@ class ShuffleAfterDecode(Rule):
     )  # or another file makes it
     fixes = "unsafe"
     any_backend = True
-    claim = Claim("host memory", least=2.0, at="for 2,048 images of 128 × 128 × 3 in float32")
+    claim = Claim("host memory", least=2.0, at="for a buffer of 2,048 images of 128 × 128 × 3 in float32")
 
     def check(self, model: Model) -> Iterator[Report]:
         for shuffle in model.calls_named("shuffle"):

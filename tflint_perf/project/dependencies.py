@@ -26,6 +26,9 @@ TENSORFLOW = re.compile(
     rf"""(?<![\w.-])tensorflow(?:[-_](?:gpu|cpu|macos|intel|rocm))?(?:\s*\[[\w\s,-]*\])?\s*\(?(?:{SPECIFIED})""",
     re.IGNORECASE,
 )
+_KERAS = re.compile(rf"""(?<![\w.-])keras\s*\(?(?:{SPECIFIED})""", re.IGNORECASE)
+# The first Keras that is TensorFlow's own; those before run models as graphs in a session, on whatever TensorFlow.
+_TF_KERAS: Release = (2, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,18 @@ def named_in(package: re.Pattern[str], text: str, file: str) -> Iterator[Named]:
 
 
 def releases_named(root: Path, around: Surroundings) -> tuple[Named, ...]:
-    """What the files of a project say of the releases of TensorFlow that they need."""
-    return tuple(named for file, text in _texts(root, around) for named in named_in(TENSORFLOW, text, file))
+    """What the files of a project say of the releases of TensorFlow that they need.
+
+    Where they name none, but a Keras that has an engine of its own, that is as good as a TensorFlow before 2.
+    """
+    texts = tuple(_texts(root, around))
+    named = tuple(named for file, text in texts for named in named_in(TENSORFLOW, text, file))
+    return named or tuple(
+        Named("<2", file)
+        for file, text in texts
+        for keras in named_in(_KERAS, text, file)
+        if keras.is_older_than(_TF_KERAS)
+    )
 
 
 def _texts(root: Path, around: Surroundings) -> Iterator[tuple[str, str]]:
