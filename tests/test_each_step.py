@@ -65,6 +65,17 @@ def notes(tflint_perf: CommandLine, *arguments: str) -> list[str]:
             "    def on_train_batch_end(self, batch, logs=None):\n        gc.collect()\n",
             "runs on each step, when Keras calls `on_train_batch_end` on line 4",
         ),
+        # A pass over a few parts of the step: several times on each.
+        (
+            "import tensorflow as tf\nimport gc\nfor x, y in dataset:\n    for part in range(3):\n        gc.collect()\n"
+            "    model.train_on_batch(x, y)\n",
+            "runs on each step of the loop on line 3, in the loop on line 4",
+        ),
+        (
+            "import gc\nimport tensorflow as tf\ndef tidy(parts):\n    for part in parts:\n        gc.collect()\n"
+            "for x, y in dataset:\n    model.train_on_batch(x, y)\n    tidy([1, 2])\n",
+            "runs on each step of the loop on line 6, via `tidy` (line 8), in the loop on line 4",
+        ),
         # Which drives the generator.
         (
             "import gc\nimport tensorflow as tf\ndef batches():\n    while True:\n        gc.collect()\n        yield load()\n"

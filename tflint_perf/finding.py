@@ -45,12 +45,12 @@ class Fix:
 
 
 # "fit" is a call of Keras that has the loop inside, "callback" a method that Keras calls for each batch.
-ViaKind = Literal["loop", "fit", "callback", "call"]
+ViaKind = Literal["loop", "fit", "callback", "call", "inner"]
 
 
 @dataclass(frozen=True, slots=True)
 class Via:
-    """What makes code run on each step: the loop of steps, or a call on the way from it.
+    """What makes code run on each step: the loop of steps, a call on the way from it, or a loop inside in which it runs several times.
 
     `name` is what is called, as it is spelled, and `code` the line that it stands on. `file` is the path of another file, from
     the folder of the one that this is said of; "" for the same file. `always` says that what it leads to runs each time,

@@ -23,6 +23,7 @@ _PARTS = {
     "fit": "`{}` runs the steps",
     "callback": "Keras calls `{}` on each step",
     "call": "`{}` is called here",
+    "inner": "a loop in the step",
 }
 
 
@@ -38,12 +39,13 @@ def said(path: str, finding: Finding) -> str:
     first, *calls = finding.each_step
     always = all(via.always for via in finding.each_step)
     beginning = _BEGINNINGS[first.kind][0 if always else 1].format(first.name)
-    in_same_cell = first.cell == finding.start.cell
-    row = f"{'on' if in_same_cell else 'in'} {_row(first, finding.start.cell)}"
-    at = f"at {_place(path, first)}" if first.file else row
-    text = f"runs {beginning} {at}"
+    cell = finding.start.cell
+    text = f"runs {beginning} {f'at {_place(path, first)}' if first.file else _on_row(first, cell)}"
     before = first
     for number, via in enumerate(calls):
+        if via.kind == "inner":
+            text += f", in the loop {_on_row(via, cell)}"
+            continue
         where = _row(via, before.cell) if via.file == before.file else _place(path, via)
         text += f", {'then' if number else 'via'} `{via.name}` ({where})"
         before = via
@@ -73,6 +75,10 @@ def as_objects(path: str, finding: Finding) -> list[dict[str, Any]]:
 
 def _place(path: str, via: Via) -> str:
     return f"{path_of(path, via)}:{f'cell {via.cell}:' if via.cell is not None else ''}{via.row}"
+
+
+def _on_row(via: Via, cell: int | None) -> str:
+    return f"{'on' if via.cell == cell else 'in'} {_row(via, cell)}"
 
 
 def _row(via: Via, cell: int | None) -> str:

@@ -49,11 +49,20 @@ class StepLoopPaths:
         """The shortest way that makes `node` run per step, behind no condition if there is one such; () where it does not,
         or where no loop is known that does it."""
         if self._loops.training_loop(node) is not None:
-            return self._from_loop(node)
+            return self._in_loop(self._from_loop(node), node)
         function = self._calls.function_at(node)
         if function is None or not self._loops.is_per_step(node):
             return ()
-        return self._into(function, self._is_always(node))
+        return self._in_loop(self._into(function, self._is_always(node)), node)
+
+    def _in_loop(self, way: Way, node: cst.CSTNode) -> Way:
+        """The way, and the loop at its end in which `node` runs several times a step, where there is one."""
+        loop = self._loops.innermost_loop(node)
+        if not way or loop is None or not isinstance(loop.node, cst.For | cst.While):
+            return way
+        if any(isinstance(part, Reached) and part.node is loop.node for part in way):
+            return way
+        return (*way, Reached("inner", loop.node, way[-1].always))
 
     def through(self, loop: Loop, *places: cst.CSTNode) -> Way:
         """The way from any loop down to the last of these places, by the calls before it."""
