@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from tests.rules.support import findings, fixed, flagged, notes
+from tflint_perf.config.settings import Settings
+from tflint_perf.project.linting import lint_files
 
 CODE = "TFP511"
 PREAMBLE = """\
@@ -308,3 +311,26 @@ MESSAGES = {
 def test_says_how_to_count(source: str, message: str) -> None:
     (finding,) = findings(CODE, module(source))
     assert finding.message.startswith(message)
+
+
+def test_a_dataset_that_another_file_reads_may_be_counted(tmp_path: Path) -> None:
+    made = """
+        import tensorflow as tf
+
+        def read_dataset(**options):
+            table = tf.data.experimental.make_csv_dataset(**options)
+            return table, names
+    """
+    counts = """
+        import tensorflow as tf
+        from tables import read_dataset
+
+        rows, names = read_dataset(size=32)
+        for row in rows:
+            n += 1
+    """
+    (tmp_path / "tables.py").write_text(dedent(made))
+    (tmp_path / "counts.py").write_text(dedent(counts))
+    settings = Settings(root=tmp_path, rules=frozenset({CODE}), project_root=tmp_path)
+    (result,) = lint_files([tmp_path / "counts.py"], settings, 1)
+    assert (result.failure, result.findings) == (None, ())

@@ -79,7 +79,8 @@ class Successors:
         for call in calls:
             for pipeline in self._stages.before(call):
                 for one, other in _neighbours(pipeline):
-                    after.setdefault(one.call, {})[other.call] = other
+                    if self._is_here(one.call):
+                        after.setdefault(one.call, {})[other.call] = other
         return {call: list(stages.values()) for call, stages in after.items()}
 
     # How often
@@ -278,6 +279,8 @@ class Successors:
 
     def _names_of(self, call: cst.Call) -> Iterator[str]:
         """The names that what a stage gives is bound to, or given as, and that of the function around it."""
+        if not self._is_here(call):
+            return
         yield from self._names_given(call)
         match self._walk.parents.get(call):
             case cst.Arg(keyword=cst.Name(value=name)):
@@ -288,11 +291,17 @@ class Successors:
 
     def _names_given(self, call: cst.Call) -> Iterator[str]:
         """The names that what a stage gives is bound to."""
+        if not self._is_here(call):
+            return
         statement = self._walk.statement_of(call)
         if isinstance(statement, cst.Assign | cst.AnnAssign):
             yield from names_written([statement])
             targets = statement.targets if isinstance(statement, cst.Assign) else [statement]
             yield from (t.target.attr.value for t in targets if isinstance(t.target, cst.Attribute))
+
+    def _is_here(self, call: cst.Call) -> bool:
+        """Whether a stage stands in this file; all that other files make share one call, which stands nowhere."""
+        return call in self._walk.parents
 
 
 def is_name_of_evaluation(name: str) -> bool:
