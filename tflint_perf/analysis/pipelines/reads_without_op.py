@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 import libcst as cst
 
@@ -61,13 +62,18 @@ class OtherReads:
         """Whether a function is a generator that reads nothing of the kind, as other files need to know it."""
         return bool(function.yields) and not self.may_be_in_generator(function)
 
+    @cached_property
+    def _in_memory(self) -> bool:
+        """Whether nothing in the file speaks of arrays that lie in a file of their own."""
+        return not _OUT_OF_MEMORY.search(self._text)
+
     def _reads(self, function: Function) -> bool | list[Function]:
         body = function.node.body
         if any(
             OTHER_FILES.search(string(n) or "") for n in descendants(body) if isinstance(n, cst.SimpleString)
         ):
             return True
-        in_memory = not _OUT_OF_MEMORY.search(self._text)
+        in_memory = self._in_memory
         if not in_memory and any(map(self._may_be_elsewhere, data_of(self._infer, body))):
             return True
         called: list[Function] = []
