@@ -97,6 +97,21 @@ def test_the_findings_are_the_same_where_some_are_expected(tmp_path: Path) -> No
     assert [linted.findings for linted in early[2:]] == [(), ()]
 
 
+def test_the_findings_after_each_key_are_those_of_a_fresh_run(tmp_path: Path) -> None:
+    linter = Linter()
+    typed = "        scale = (1.0)\n"
+    for text in (TWICE, f"{TWICE}\n\n{TWICE}"):
+        at = text.rindex("        gc.collect()")
+        for end in range(len(typed) + 1):
+            snapshot = snapshot_of(tmp_path / "train.py", text[:at] + typed[:end] + text[at:])
+            told: list[Linted] = []
+            fresh = Linter().lint(snapshot, [tmp_path], told.append)
+            early: list[Linted] = []
+            linted = linter.lint(snapshot, [tmp_path], early.append)
+            assert (linted.findings, linted.problems) == (fresh.findings, fresh.problems)
+            assert [each.findings for each in early] == [each.findings for each in told]
+
+
 def test_suppressions_and_the_configuration_count_early_too(tmp_path: Path) -> None:
     (tmp_path / "tflint-perf.toml").write_text('ignore = ["TFP101"]')
     text = TWICE.replace("gc.collect()\n", "gc.collect()  # noqa: TFP406\n", 1)

@@ -19,7 +19,7 @@ from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Edit, Finding, Fix
 from tflint_perf.lint.asking import InternalError, Reports, guarded, reports_of, tolerant
-from tflint_perf.lint.early_findings import expects_some, go_on, is_waited_for, tell
+from tflint_perf.lint.early_findings import edited_tree, expects_some, go_on, is_waited_for, tell
 from tflint_perf.lint.guards import lost_by
 from tflint_perf.lint.step_loop_paths import each_step, in_cells, rows_of
 from tflint_perf.lint.suppress import has_suppressions, names_us, suppress
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.links.summary import Summary, Use
     from tflint_perf.edit import Editor
     from tflint_perf.text.positions import Positions
+    from tflint_perf.text.trees import EditedTree
 
 T = TypeVar("T")
 _UNUSED = "TFP001"
@@ -160,8 +161,9 @@ def _check(
             if not rules and opened is not None:
                 return Checked((), 0, opened.open, (), opened.unasked)
     go_on()
+    edited = edited_tree()
     try:
-        module = whole_module(source.text)
+        module = whole_module(source.text) if edited is None else edited.of(source.text)
     except cst.ParserSyntaxError as error:
         from tflint_perf.text.syntax import invalid_syntax, is_for_this_python
 
@@ -177,7 +179,7 @@ def _check(
     try:
         problems: list[str] = []
         reports = reports_of(model, rules, problems)
-        positions = cache(partial(_positions, model))
+        positions = cache(partial(_positions, model, edited))
         if is_waited_for() and not source.broken():
             bare = [(rule, replace(report, fix=None, bold=None)) for rule, report in reports]
             tell(_findings(model, source, settings, bare, heed, [], positions, True)[0])
@@ -192,10 +194,11 @@ def _check(
         model.release()
 
 
-def _positions(model: Model) -> Positions:
+def _positions(model: Model, edited: EditedTree | None) -> Positions:
     from tflint_perf.text.positions import Positions
 
-    return guarded("positions", partial(Positions, model.module, model.text))
+    extents = edited.extents() if edited is not None else ()
+    return guarded("positions", partial(Positions, model.module, model.text, extents))
 
 
 def _first_look(

@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 from tflint_perf.finding import Finding
 from tflint_perf.records import dataclass
+
+if TYPE_CHECKING:
+    from tflint_perf.text.trees import EditedTree
 
 
 class Gone(BaseException):
@@ -21,12 +25,13 @@ class Gone(BaseException):
 class Waiting:
     """What is done with findings that have no fixes yet, and whether nobody wants any more.
 
-    `some` says that there are likely to be some, as there were before the last key.
+    `some` says that there are likely to be some, as there were before the last key; `tree` is that of the text before it.
     """
 
     found: Callable[[tuple[Finding, ...]], None]
     is_gone: Callable[[], bool]
     some: bool = False
+    tree: EditedTree | None = None
 
 
 _waiting: ContextVar[Waiting | None] = ContextVar("waiting", default=None)
@@ -51,6 +56,12 @@ def expects_some() -> bool:
     """Whether there are likely to be findings, so that a look for those that have none is one too many."""
     waiting = _waiting.get()
     return waiting is not None and waiting.some
+
+
+def edited_tree() -> EditedTree | None:
+    """The tree of the text that somebody edits, to be made the one of the text as it is now."""
+    waiting = _waiting.get()
+    return waiting.tree if waiting is not None else None
 
 
 def tell(findings: tuple[Finding, ...]) -> None:

@@ -24,6 +24,7 @@ from tflint_perf.project.linting import lint_text
 from tflint_perf.server.documents import Snapshot
 from tflint_perf.server.preferences import Preferences
 from tflint_perf.text.source import Source
+from tflint_perf.text.trees import EditedTree
 
 _MEASURED = "measured"
 
@@ -66,6 +67,8 @@ class Linter:
     # The documents in which there was a finding, the last time.
     _found: set[str] = field(default_factory=set)
     _good: dict[Path, Config] = field(default_factory=dict)
+    # The document that was linted last, and its tree: somebody types in one at a time.
+    _edited: tuple[str, EditedTree] = field(default_factory=lambda: ("", EditedTree()))
 
     def lint(
         self,
@@ -118,7 +121,9 @@ class Linter:
         def told(findings: tuple[Finding, ...]) -> None:
             early(Linted(snapshot, settings, place, _counting(findings, snapshot, settings)))
 
-        with waited_for(Waiting(told, is_gone, snapshot.uri in self._found)):
+        if self._edited[0] != snapshot.uri:
+            self._edited = snapshot.uri, EditedTree()
+        with waited_for(Waiting(told, is_gone, snapshot.uri in self._found, self._edited[1])):
             result, _ = lint_text(snapshot.data, name, settings, place)
         (self._found.add if result.findings else self._found.discard)(snapshot.uri)
         problems = (*((result.failure,) if result.failure else ()), *result.problems)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 
 import libcst as cst
 from libcst._nodes.internal import CodegenState
@@ -87,13 +88,49 @@ class _OffsetState(CodegenState):
         return _Between(self, node, start_node, end_node)
 
 
-class Positions:
-    """The extent of each node of a module, as offsets into its text."""
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much text a statement of a module takes, the lines above it that are its own, and where its nodes stand in it."""
 
-    def __init__(self, module: cst.Module, text: str) -> None:
-        state = _OffsetState(module)
-        module._codegen(state)
-        self._spans = state.spans
+    length: int
+    leading: int
+    spans: dict[cst.CSTNode, tuple[int, int]]
+
+
+def extent_of(statement: cst.CSTNode, module: cst.Module) -> Extent:
+    """That of a statement at the top of a module, or of an empty line there."""
+    state = _OffsetState(module)
+    for line in getattr(statement, "leading_lines", ()):
+        line._codegen(state)
+    leading, state.offset = state.offset, 0
+    statement._codegen(state)
+    return Extent(state.offset, leading, state.spans)
+
+
+def _joined(extents: Iterable[Extent]) -> dict[cst.CSTNode, tuple[int, int]]:
+    """Where nodes stand in a module of which these are the parts."""
+    spans: dict[cst.CSTNode, tuple[int, int]] = {}
+    at = 0
+    for extent in extents:
+        spans.update({node: (start + at, end + at) for node, (start, end) in extent.spans.items()})
+        at += extent.length
+    return spans
+
+
+class Positions:
+    """The extent of each node of a module, as offsets into its text.
+
+    `extents` are those of its lines and statements, where they are known, in the order of the text.
+    """
+
+    def __init__(self, module: cst.Module, text: str, extents: Iterable[Extent] = ()) -> None:
+        self._spans = _joined(extents)
+        if self._spans:
+            self._spans[module] = 0, len(text)
+        else:
+            state = _OffsetState(module)
+            module._codegen(state)
+            self._spans = state.spans
         if "\f" in text or _SPACED_COLON.search(text) is not None:
             self._add_dropped(module, text)
 
