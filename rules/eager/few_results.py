@@ -5,9 +5,12 @@ from __future__ import annotations
 import libcst as cst
 
 from tflint_perf.analysis.execution.guards import Guards
+from tflint_perf.analysis.execution.iterations import Totals
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import extent
+from tflint_perf.analysis.execution.short_loops import acts
 from tflint_perf.analysis.execution.trains import trains_by
+from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import argument
 from tflint_perf.analysis.values.calls import CallGraph
@@ -16,22 +19,30 @@ from tflint_perf.analysis.values.iterables import counts_to, source
 from tflint_perf.analysis.values.values import Pipeline
 
 _FEW = 10
+# So many in all take a few seconds, of which to compile, or to call something else, saves a part.
+_FEW_IN_ALL = 100
 
 
 class FewResults:
     """Answers whether code is there for a few results."""
 
-    needs = ("infer", "calls", "loops", "guards")
+    needs = ("infer", "calls", "loops", "guards", "totals")
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards) -> None:
+    def __init__(
+        self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards, totals: Totals
+    ) -> None:
         self._infer = infer
         self._calls = calls
         self._loops = loops
         self._guards = guards
+        self._totals = totals
         self._walk = infer.walk
 
     def is_for_few(self, node: cst.CSTNode) -> bool:
-        """Whether only loops that look at a few results run `node`, here or where its function is called."""
+        """Whether only loops that look at a few results run `node`, here or where its function is called, or the program
+        asks for less than a hundred in all."""
+        if self._are_few_in_all(node):
+            return True
         loop = self._loops.innermost_loop(node)
         function = self._calls.function_at(node)
         if loop is not None or function is None or self._calls.callers_outside(function):
@@ -40,6 +51,17 @@ class FewResults:
             self._loops.innermost_loop(s) for s in self._calls.sites(function) if self._loops.is_per_step(s)
         ]
         return bool(sites) and all(map(self.looks_at_few, sites))
+
+    def _are_few_in_all(self, node: cst.CSTNode) -> bool:
+        """Whether a program runs `node` less than a hundred times, by loops that train nothing."""
+        total = self._totals.at_most(node)
+        if total is None or total >= _FEW_IN_ALL:
+            return False
+        loops = self._loops.running(node)
+        return bool(loops) and not any(map(self._trains_or_acts, loops))
+
+    def _trains_or_acts(self, loop: Loop) -> bool:
+        return any(self._trains(one) or acts(one) for one in loops_around(loop))
 
     def looks_at_few(self, loop: Loop | None) -> bool:
         """Whether `loop` looks at a few results, or runs under a flag or for the best score. A counter of the loop

@@ -81,7 +81,8 @@ class KerasCallInLoop(Rule):
     ## What is left alone
 
     Calls on a whole dataset, even once an epoch, calls under `step % n`, a new model for each fold or
-    trial, a model that is compiled before each call, loops of a few iterations or that show a picture of each answer, a class's own `predict`, calls that are timed and whose answers nobody reads, slices that the call cuts
+    trial, a model that is compiled before each call, loops of a few iterations or that show a picture of each answer, calls that a program is seen
+    to make less than a hundred times in all without learning from any, a class's own `predict`, calls that are timed and whose answers nobody reads, slices that the call cuts
     into batches (`batch_size=`), and code for TensorFlow 1. The fix is refused, and the finding says why, where an argument has no counterpart (`callbacks`, several epochs), or where the history that `fit` returns is used.
 
     ## Sources

@@ -28,6 +28,13 @@ _GIVEN = """
 """
 
 SILENT = {
+    "pictures of a few tens of codes, once": """
+        for dim in range(10):
+            for shift in range(-100, 101, 50):
+                code = first.copy()
+                code[0][dim] += shift
+                save(f"{dim} {shift}", model.predict(code)[0])
+        """,
     "a single batch of a generator, behind which all test data is evaluated, and many batches": """
         for step in range(1000):
             model.fit(batches(), epochs=1, steps_per_epoch=1, validation_data=test)
@@ -689,7 +696,7 @@ FLAGGED = {
     "a series that grows by its answers": (
         """
         last = series[:1]
-        for i in range(60):
+        for i in range(600):
             last = np.append(last[:, 1:], model.predict(last), axis=1)
         """,
         [4],

@@ -20,6 +20,18 @@ LARGE = PREAMBLE.replace("Sequential([tf.keras.layers.Dense(1)])", "applications
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "what a program asks for less than a hundred times in all, over its loops and calls": """
+        ROUNDS = 15
+        def average(x):
+            return tf.add_n([model(x) for _ in range(ROUNDS)])
+        def main():
+            for x in dataset.take(3):
+                print(average(x))
+            for i in range(11):
+                print(tf.reduce_mean(model(noise[i])))
+        if __name__ == "__main__":
+            main()
+        """,
     "a layer that a loop gives its own result, in a forward pass, and one that decodes in compiled code": """
         class Net(tf.keras.Model):
             def __init__(self):
@@ -537,6 +549,31 @@ SILENT = {
 }
 
 FLAGGED = {
+    "what a program asks for a hundred times and more, or as often as others call it": (
+        """
+        def average(x):
+            return tf.add_n([model(x) for _ in range(15)])
+        def draw(x):
+            for _ in range(15):
+                print(tf.reduce_mean(model(x)))
+        def look(x):
+            for _ in range(15):
+                print(tf.reduce_sum(model(x)))
+        for x in dataset.take(7):
+            print(average(x))
+        report(on_end=look)
+        look(first)
+        """,
+        [3, 6, 9],
+    ),
+    "a few steps that learn by what a model gives": (
+        """
+        for i in range(30):
+            target = model(noise[i])
+            model.train_on_batch(noise[i], target)
+        """,
+        [3],
+    ),
     "a layer that decodes word by word, with its state": (
         """
         class Decoder(tf.keras.layers.Layer):
@@ -547,7 +584,7 @@ FLAGGED = {
                 self.decoder = Decoder()
             def translate(self, word, state):
                 words = []
-                for at in range(50):
+                for at in range(500):
                     scores, state = self.decoder(word, state)
                     word = tf.argmax(scores, -1)
                     words.append(word)
@@ -889,7 +926,7 @@ FLAGGED = {
         [13],
     ),
     "a picture of each result": ("for x in dataset:\n    plt.imshow(model(x)[0])\n", [2]),
-    "as many pictures as there are": ("for i in range(25):\n    plt.imshow(model(noise)[i])\n", [2]),
+    "as many pictures as there are": ("for i in range(250):\n    plt.imshow(model(noise)[i])\n", [2]),
     "text that gets longer with each call": (
         """
         for i in range(500):
@@ -1127,7 +1164,7 @@ def test_code_for_any_backend_of_keras_gets_no_function_of_tensorflow() -> None:
 def test_an_input_that_gets_longer_would_be_traced_for_each_length() -> None:
     source = (
         PREAMBLE
-        + "def predict(x):\n    return model(x)\nfor i in range(50):\n    text = tf.concat([text, predict(text)], 1)\n"
+        + "def predict(x):\n    return model(x)\nfor i in range(500):\n    text = tf.concat([text, predict(text)], 1)\n"
     )
     assert notes("TFP107", source) == [
         f"no fix: an input gets longer with each call, and each length would be retraced (line {ROWS + 2})"

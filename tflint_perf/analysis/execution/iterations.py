@@ -1,4 +1,4 @@
-"""How often loops over Python values run."""
+"""How often loops over Python values run, and how often a program runs code in all."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import math
 import libcst as cst
 
 from tflint_perf.analysis.conventions import names_a_critic, names_a_part, names_much, names_settings
+from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.limits import NAMES_DEEP
+from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.reach import remembered
-from tflint_perf.analysis.python.scopes import Binding, Loop
+from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
@@ -289,6 +291,50 @@ class Iterations:
         if self._is_setting(node) and names_a_critic(name):
             return False
         return bool(names_a_part(name)) and name not in ("len", "range")
+
+
+class Totals:
+    """Answers how often a program runs code in all: the loops around it, and around the calls that lead to it, times each
+    other."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, iterations: Iterations) -> None:
+        self._infer = infer
+        self._walk = infer.walk
+        self._calls = calls
+        self._loops = loops
+        self._iterations = iterations
+
+    def at_most(self, node: cst.CSTNode) -> int | None:
+        """How often a program that runs this file runs `node`, at most; None where that is not in sight."""
+        return self._of(node, frozenset())
+
+    def _of(self, node: cst.CSTNode, seen: frozenset[Function]) -> int | None:
+        times, function = 1, self._calls.function_at(node)
+        for loop in loops_around(self._loops.innermost_loop(node)):
+            most = self._iterations.at_most(loop) or self._infer.integers.cut(loop.iterable)
+            if most is None:
+                return None
+            times *= most
+        called = self._of_function(function, seen) if function is not None else 1
+        return times * called if called is not None else None
+
+    def _of_function(self, function: Function, seen: frozenset[Function]) -> int | None:
+        sites = self._calls.sites(function)
+        if function in seen or function.yields or self._calls.callers_outside(function):
+            return None
+        if not sites and function.name == "main":
+            return 1  # whoever starts it
+        if not sites or not self._is_only_called(function):
+            return None
+        times = [self._of(site, seen | {function}) for site in sites]
+        known = [number for number in times if number is not None]
+        return sum(known) if len(known) == len(times) else None
+
+    def _is_only_called(self, function: Function) -> bool:
+        """Whether the file does no more with `function` than to call it: what is handed it may call it any number of times."""
+        walk = self._walk
+        named = (walk.names if function.owner is None else walk.attributes).get(function.name, ())
+        return all(isinstance(call := walk.parents.get(n), cst.Call) and call.func is n for n in named)
 
 
 def _is_made_empty(infer: Inference, binding: Binding) -> bool:

@@ -74,7 +74,7 @@ def _is_part(infer: Inference, loop: Loop) -> bool:
                 return most <= 1
             # A few steps of an environment are steps of an episode, and so is what is learnt of one behind it.
             beside = [other for other in loop.parent.inner if other is not loop]
-            return not any(map(_acts, (loop, *beside)))
+            return not any(map(acts, (loop, *beside)))
         if name == "take":
             return _takes_few(infer, iterable)
         if has(infer.names.qualified(iterable.func), "lists-files", "walks-files", "lists-devices"):
@@ -85,7 +85,7 @@ def _is_part(infer: Inference, loop: Loop) -> bool:
     return _is_part_of_model(infer, iterable) or infer.integers.cut(iterable) == 1
 
 
-def _acts(loop: Loop) -> bool:
+def acts(loop: Loop) -> bool:
     """Whether `loop` steps an environment."""
     return any(callee_name(call) == "step" and is_of_environment(call) for call in loop.calls)
 
