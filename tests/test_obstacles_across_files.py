@@ -30,6 +30,12 @@ NETS = """
         def call(self, x):
             return self.dense(x) + noise()
 
+    class Traced(Net):
+        @tf.function
+        def call(self, x):
+            print("tracing")
+            return self.dense(x)
+
     class Scaled(Net):
         def call(self, x, scale=None):
             if scale is not None:
@@ -88,7 +94,7 @@ TOOLS = """
 """
 TRAINING = """
     import tensorflow as tf
-    from nets import Error, Net, Noisy, Scaled, compiled, counted, error, mean_in_metric, scaled
+    from nets import Error, Net, Noisy, Scaled, Traced, compiled, counted, error, mean_in_metric, scaled
 
     model = {model}()
     optimizer = tf.keras.optimizers.Adam()
@@ -136,6 +142,7 @@ MADE = {
     "what the first call alone makes": ("Net", "mean_in_metric(model(x))"),
     "another method": ("Net", "measure.at_hand(model(x))"),
     "what is compiled already": ("Net", "compiled(model(x))"),
+    "a model whose own call is compiled already": ("Traced", MEAN),
 }
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import library
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.execution.step_loop_paths import Way
 from tflint_perf.analysis.execution.steps import GradientStep
 from tflint_perf.analysis.model import Model
@@ -16,6 +16,7 @@ from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import argument, descendants, last_name, mentions, target_names
 from tflint_perf.analysis.values.integers import FEW
 from tflint_perf.analysis.values.iterables import source
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
@@ -120,6 +121,8 @@ class EagerTrainStep(Rule):
                 steps=_from_innermost_loop(model, place),
                 # The batches of the experiment have one shape, and nothing of its step is compiled.
                 as_measured=not varies and not left,
+                # What is dear, the passes forward and backward, is compiled.
+                minor=bool(left),
                 # Compiled alone, what computes the gradients leaves the optimizer in eager mode.
                 bold_first=any(_is_spread(model, step) for step in steps),
             )
@@ -139,7 +142,13 @@ def _left_eager(model: Model, steps: list[GradientStep]) -> str:
     with them, and else only what is computed with their results; "" where that is more."""
     left = ""
     for step in steps:
-        calls = [part for part in descendants(step.tape.body) if isinstance(part, cst.Call)]
+        calls = [
+            part
+            for part in descendants(step.tape.body)
+            if isinstance(part, cst.Call)
+            # `isinstance(outputs, tuple)` makes no op.
+            and not has(builtin_or_qualified(model.infer, part.func), "reads")
+        ]
         others = [call for call in calls if not _runs_graph(model, call)]
         if len(others) == len(calls) or not all(_is_op_on_results(model, call) for call in others):
             return ""

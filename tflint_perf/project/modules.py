@@ -190,12 +190,9 @@ class Files:
             found = self.member(found, "__call__") or self.member(found, "call")
         if found is None or found.thing is None or found.what != "thing":
             return None
-        is_call_of_keras = found.name.endswith(".call")
-        if found.thing.kind not in ("function", "compiled") or (
-            found.thing.compiled and not is_call_of_keras
-        ):
-            return None
-        return found
+        # A method that Keras would trace runs in eager mode where the program calls it.
+        is_traced = found.thing.compiled and not found.name.endswith(".call")
+        return found if found.thing.kind == "function" and not is_traced else None
 
     def _hindrances_in(self, file: Path) -> Hindrances:
         self.around.hear({str(file)})
