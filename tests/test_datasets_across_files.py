@@ -349,3 +349,34 @@ def test_a_dataset_that_another_file_gives_is_known_as_one(
         result = lint_files(linted, settings, 1)[0]
         places = [(f.code, lines[f.start.row - 1].rpartition("# ")[2]) for f in result.findings]
         assert sorted(places) == found
+
+
+PADDED = """
+    import tensorflow as tf
+
+    def make(sentences, size):
+        words = tf.data.Dataset.from_generator(sentences, tf.int32).padded_batch(size)
+        return tf.data.Dataset.zip((words, words.map(shift))).prefetch(1)
+"""
+LOOKING = """
+    import tensorflow as tf
+    from data import make
+    model = tf.keras.models.load_model(path)
+"""
+SHOWING = """
+    def show(dataset):
+        for x, y in dataset:
+            print(model(x))
+    show(make(sentences, 32))
+"""
+
+
+@pytest.mark.parametrize("use", [SHOWING, "for x, y in make(sentences, 32): print(model(x))\n"])
+@pytest.mark.parametrize("batch", ["padded_batch", "batch"])
+def test_batches_that_another_file_pads_reduce_retracing_tfp107(use: str, batch: str, project: Path) -> None:
+    (project / "data.py").write_text(dedent(PADDED.replace("padded_batch", batch)), encoding="utf-8")
+    (project / "look.py").write_text(dedent(LOOKING) + dedent(use), encoding="utf-8")
+    settings = Settings(root=project, rules=frozenset({"TFP107"}), project_root=project)
+    results = lint_files([Path("data.py"), Path("look.py")], settings, 1)
+    messages = [finding.message for result in results for finding in result.findings]
+    assert {"reduce_retracing=True" in message for message in messages} == {batch == "padded_batch"}

@@ -20,7 +20,6 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 
-_VARYING_STAGES = ("padded_batch", "ragged_batch", "dense_to_ragged_batch")
 _STACKING = frozenset(["vstack", "hstack", "stack", "concatenate", "array", "asarray"])
 
 
@@ -53,7 +52,7 @@ class Shapes:
         if loop.iterable is None:
             return False
         return any(
-            self._infer.value(part).some_pipeline_has(*_VARYING_STAGES)
+            self._infer.value(part).gives_batches_that_differ()
             for part in descendants(loop.iterable)
             if isinstance(part, cst.Name | cst.Call | cst.Attribute)
         )

@@ -112,7 +112,7 @@ class Linked:
             if called is not None and called.what == "thing":
                 return self._given(called, depth + 1)
         if part.gives in STREAMS:
-            origin = Origin(path, part.ready, part.elements, part.large)
+            origin = Origin(path, part.ready, part.elements, part.large, part.differ)
             return stream_from(origin, part.gives)  # type: ignore[arg-type]
         return _of_kind(part.gives)
 
@@ -268,7 +268,7 @@ class Linked:
             # What is done to an object tells more than a class whose base nobody knows.
             return value if value.kind != "instance" or not facts.has_foreign_base else UNKNOWN
         if given.kind in STREAMS:
-            return stream_from(Origin("", given.ready, given.elements, given.large), given.kind)  # type: ignore[arg-type]
+            return stream_from(Origin("", given.ready, given.elements, given.large, given.differ), given.kind)  # type: ignore[arg-type]
         return _of_kind(given.kind)
 
     def methods_sought(self) -> frozenset[str]:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _BY_KIND = frozenset({"none", "tensor", "array", "number", "string", "variable", "model", "layer", "optimizer",
                       "metric", "loss", "strategy", "tape", "session", "instance"})  # fmt: skip
 
+# What `Thing` says as `Part` does.
+_TOLD_OF_PART = ("gives", "path", "others", "ready", "elements", "large", "differ")
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -42,6 +45,7 @@ class Part:
     ready: str = ""
     elements: str = ""
     large: str = ""
+    differ: bool = False
     source: Batch | None = None
     key: str = ""
 
@@ -65,7 +69,8 @@ class Thing:
     its file alone can tell; the paths that it `calls` outside its own loops tell more. So do those that it `runs`,
     in loops or not, of whether it `trains` a model, also from beginning to end (`trains_whole`), or `may_train` an object that it is given. `compiled` says that its
     body is compiled code, `alone` that nothing else in its file calls it. `ready` and `elements` tell of a dataset how far
-    ahead its elements are made, what they are, and how they were made `large`. `takes` are the parameters of a
+    ahead its elements are made, what they are, and how they were made `large`, and whether they are batches that
+    `differ` in shape. `takes` are the parameters of a
     function or class whose elements it takes into steps as they come, each with its place in a call, and `gives_back` is
     that which a function returns as it was given. `nature`,
     `elementwise`, `grows`, `product`, `loads` and `only_generates` are as `Mapped` has them.
@@ -91,6 +96,7 @@ class Thing:
     ready: str = ""
     elements: str = ""
     large: str = ""
+    differ: bool = False
     parts: tuple[Part, ...] = ()
     takes: tuple[Take, ...] = ()
     batch: Batch | None = None
@@ -329,7 +335,7 @@ def _given_back(model: Model, function: Function) -> Iterator[Take]:
 
 
 def _with(thing: Thing, part: Part, made: bool) -> Thing:
-    told = {name: getattr(part, name) for name in ("gives", "path", "others", "ready", "elements", "large")}
+    told = {name: getattr(part, name) for name in _TOLD_OF_PART}
     return replace(thing, made=made, **told)
 
 
@@ -338,7 +344,8 @@ def _part(model: Model, value: Value) -> Part:
     if is_stream(value):
         large = model.late_shuffles.how_large(value)
         ready, elements = readiness(value), model.batching.elements(value)
-        return Part(value.kind, ready=ready, elements=elements, large=large)
+        differ = value.gives_batches_that_differ()
+        return Part(value.kind, ready=ready, elements=elements, large=large, differ=differ)
     if value.kind in ("list", "dict") and value.element is not None and value.element.kind in _BY_KIND:
         return Part(f"{value.kind} of {value.element.kind}")
     path, *others = [_path(model, each) for each in value.alternatives]

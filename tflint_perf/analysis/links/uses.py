@@ -229,7 +229,8 @@ def _told(model: Model, given: Given, value: Value) -> Given:
             return replace(given, kind="model")
         case "dataset" | "iterator" as kind:
             large, elements = model.late_shuffles.how_large(value), model.batching.elements(value)
-            return replace(given, kind=kind, ready=readiness(value), elements=elements, large=large)
+            told = replace(given, kind=kind, ready=readiness(value), elements=elements, large=large)
+            return replace(told, differ=value.gives_batches_that_differ())
     return given
 
 

@@ -31,8 +31,8 @@ class Given:
     `how` says how batches that are taken from it are made on the host. Of an object, `path` leads to its class, which may
     make batches by other ways than being run over: by a method, in an attribute. `made` says that it is a tensor which
     the device made, `size` that it is one sample, or one batch, `of_functional_model` that it stands for a tensor of one. Of a
-    model and a dataset the `kind` is told; of a dataset also how far ahead its elements are made, what they are, and how they were made
-    large, as `Origin` has them.
+    model and a dataset the `kind` is told; of a dataset also how far ahead its elements are made, what they are, how they were made
+    large, and whether they differ, as `Origin` has them.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Given:
     ready: str = ""
     elements: str = ""
     large: str = ""
+    differ: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,14 +25,18 @@ _MOST_PIPELINES = 24
 @dataclass(frozen=True, slots=True)
 class Origin:
     """What another file says of a dataset that comes from there by `path`: how far ahead its elements are made, what
-    they are, and how they were made large, in the words of `prefetching`, `batching` and `growth`."""
+    they are, and how they were made large, in the words of `prefetching`, `batching` and `growth`; and whether they are batches that
+    `differ` in shape."""
 
     path: str
     ready: str = "unknown"
     elements: str = "unknown"
     large: str = ""
+    differ: bool = False
 
 
+# Stages that make batches as long as their longest element.
+_OF_ANY_LENGTH = ("padded_batch", "ragged_batch", "dense_to_ragged_batch")
 # What gives the elements of a pipeline.
 STREAMS = ("dataset", "iterator")
 # Of a parameter, nothing is known but what is done to it.
@@ -106,6 +110,15 @@ class Value:
     def some_pipeline_has(self, *stages: str) -> bool:
         """Whether one of `stages` may occur in the building of this dataset."""
         return any(has_stage(p, s) for p in self.pipelines for s in stages)
+
+    def gives_batches_that_differ(self) -> bool:
+        """Whether the batches of this dataset may differ in shape: padded or ragged ones."""
+        stages = (stage for pipeline in self.pipelines for stage in pipeline)
+        return self.some_pipeline_has(*_OF_ANY_LENGTH) or any(
+            (stage.origin is not None and stage.origin.differ)
+            or any(given.gives_batches_that_differ() for given in stage.inputs)
+            for stage in stages
+        )
 
 
 def has_stage(pipeline: Pipeline, name: str) -> bool:
