@@ -17,8 +17,9 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .loop_bodies import LargeBodies
 from .staging import Staging
 
-# So many iterations take a second or so to trace.
+# So many iterations take a second or so to trace, and so few less than what a rewrite is worth.
 _LONG = 100
+_SHORT = 32
 _BY_RANGE = "loop over `tf.range`"
 _PAYS = "if the first step is what you wait for: later ones may be slower"
 
@@ -29,7 +30,7 @@ class UnrolledPythonLoop(Rule):
     ## What it does
 
     Reports `for` loops over Python's `range`, or over a list, in compiled code whose body builds ops, where they run
-    more than 16 times, or as often as a size or setting says.
+    more than 32 times, or as often as a size or setting says.
 
     ## Why is this bad?
 
@@ -67,7 +68,7 @@ class UnrolledPythonLoop(Rule):
 
     Loops over `tf.range`, a tensor or a dataset, `range` of a tensor, which AutoGraph converts anyway, and loops
     over layers, variables, gradients or losses, and those whose counter goes into names or keys. Loops of unknown length that
-    only join parts to a tensor. Models that the program calls in eager mode and never fits, and
+    only join parts to a tensor, or whose function returns a list with a tuple for each iteration. Models that the program calls in eager mode and never fits, and
     functions that show a progress bar or call `predict`, which no compiled code can. The fix is
     refused where the counter is needed as a Python number,
     where a list grows, where a tensor changes its shape from one iteration to the next, and where AutoGraph does not
@@ -117,11 +118,13 @@ def _is_unrolled(model: Model, loop: Loop) -> bool:
         model.is_compiled(loop.node)
         and not _runs_once(loop)
         and model.iterations.are_many(loop, traced=True)
+        and not _is_known_to_be_short(model, loop)
         and model.op_loops.builds_ops(loop)
         and not model.op_loops.takes_parts(loop)
         and not _is_of_eager_model(model, loop)
         and not _names_by_counter(model, loop)
         and not _only_joins(model, loop)
+        and not _gives_parts_of_each(model, loop)
     )
 
 
@@ -152,6 +155,24 @@ def _only_joins(model: Model, loop: Loop) -> bool:
     )
 
 
+def _gives_parts_of_each(model: Model, loop: Loop) -> bool:
+    """Whether the results of `loop`, of unknown length, are tuples in a list that its function returns as it is: Python takes
+    them one by one, a few, and no loop of the graph gives a list of tuples."""
+    function = loop.function
+    if function is None or model.iterations.at_most(loop) is not None:
+        return False
+    returned = {given.value.value for given in function.returns if isinstance(given.value, cst.Name)}
+    return any(
+        isinstance(call.func, cst.Attribute)
+        and call.func.attr.value == "append"
+        and isinstance(call.func.value, cst.Name)
+        and call.func.value.value in returned
+        and isinstance(call.args[0].value, cst.Tuple)
+        for call in loop.calls
+        if len(call.args) == 1
+    )
+
+
 def _is_text(node: cst.CSTNode) -> bool:
     """Whether `node` makes a text of values: `f"{x}"`, `"%d" % x`, `"{}".format(x)`, `str(x)`."""
     match node:
@@ -162,6 +183,20 @@ def _is_text(node: cst.CSTNode) -> bool:
         case cst.Call(func=cst.Name(value="str")):
             return True
     return False
+
+
+def _is_known_to_be_short(model: Model, loop: Loop) -> bool:
+    """Whether all iterations of `loop`, with those of the loops in it, are known to be some tens: they are traced in
+    no time, and no loop of the graph runs faster."""
+    times, waiting = 1, [loop]
+    while waiting:
+        current = waiting.pop()
+        most = model.iterations.at_most(current)
+        if most is None and (current is loop or model.iterations.are_many(current, traced=True)):
+            return False
+        times *= most or 1
+        waiting += current.inner
+    return times <= _SHORT
 
 
 def _is_long(model: Model, loop: Loop) -> bool:

@@ -25,6 +25,33 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "some tens of passes, all told": """
+        UNITS = 16
+        class Net(tf.keras.Model):
+            def __init__(self, passes=25):
+                super().__init__()
+                self.passes = passes
+                self.dense = tf.keras.layers.Dense(8)
+            def call(self, x):
+                for _ in range(self.passes):
+                    x = x + self.dense(x)
+                for _ in range(UNITS):
+                    for _ in range(2):
+                        x = tf.matmul(x, w)
+                return x
+        net = Net()
+        net.compile("adam", "mse")
+        net.fit(x, x)
+        """,
+    "what Python takes one by one, with the share of each": """
+        @tf.function
+        def unroll(state, actions):
+            steps = [(1.0, state)]
+            for k in range(actions.shape[1]):
+                state = tf.tanh(tf.matmul(state, w) + actions[:, k])
+                steps.append((1.0 / actions.shape[1], state))
+            return steps
+        """,
     "parts that are joined one by one, as many as a setting says": """
         class Net(tf.keras.Model):
             def call(self, x):
@@ -360,6 +387,23 @@ SILENT = {
 }
 
 FLAGGED = {
+    "some tens of passes in each of some tens": """
+        @tf.function
+        def f(x):
+            for _ in range(20):  # <-
+                for _ in range(20):
+                    x = tf.matmul(x, w)
+            return x
+        """,
+    "tuples in a list that is stacked": """
+        @tf.function
+        def unroll(state, actions):
+            steps = []
+            for k in range(actions.shape[1]):  # <-
+                state = tf.tanh(tf.matmul(state, w) + actions[:, k])
+                steps.append((state, actions[:, k]))
+            return tf.stack([state for state, _ in steps])
+        """,
     "many parts that are joined one by one": """
         @tf.function
         def f(x):
