@@ -13,6 +13,7 @@ from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import argument
+from tflint_perf.analysis.training.programs import Programs
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counts_to, source
@@ -26,16 +27,23 @@ _FEW_IN_ALL = 100
 class FewResults:
     """Answers whether code is there for a few results."""
 
-    needs = ("infer", "calls", "loops", "guards", "totals")
+    needs = ("infer", "calls", "loops", "guards", "totals", "programs")
 
     def __init__(
-        self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards, totals: Totals
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        loops: Loops,
+        guards: Guards,
+        totals: Totals,
+        programs: Programs,
     ) -> None:
         self._infer = infer
         self._calls = calls
         self._loops = loops
         self._guards = guards
         self._totals = totals
+        self._programs = programs
         self._walk = infer.walk
 
     def is_for_few(self, node: cst.CSTNode) -> bool:
@@ -54,11 +62,20 @@ class FewResults:
 
     def _are_few_in_all(self, node: cst.CSTNode) -> bool:
         """Whether a program runs `node` less than a hundred times, by loops that train nothing."""
+        if self._is_there_for_more(self._calls.function_at(node)):
+            return False
         total = self._totals.at_most(node)
         if total is None or total >= _FEW_IN_ALL:
             return False
         loops = self._loops.running(node)
         return bool(loops) and not any(map(self._trains_or_acts, loops))
+
+    def _is_there_for_more(self, function: Function | None) -> bool:
+        """Whether a function is there to be asked again: it is a method of a model, or its program only shows what a
+        model can do that was trained before."""
+        if function is None or function.name == "main":
+            return False
+        return self._infer.classes.is_method_of_model(function) or self._programs.applies_only()
 
     def _trains_or_acts(self, loop: Loop) -> bool:
         return any(self._trains(one) or acts(one) for one in loops_around(loop))

@@ -417,6 +417,17 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a function of which the program shows one use, for a model that was trained before": (
+        """
+        model.load_weights(path)
+        def write(text):
+            for _ in range(40):
+                text = np.append(text[:, 1:], model.predict(text), axis=1)
+            return text
+        print(write(series[:1]))
+        """,
+        [5],
+    ),
     "the words of a sentence for each picture, behind the training": (
         """
         def caption(picture):

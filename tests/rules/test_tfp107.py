@@ -562,6 +562,23 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a method of a model, by which whoever has it makes sentences": (
+        """
+        class Net(tf.keras.Model):
+            def write(self, word):
+                words = []
+                for _ in range(25):
+                    word = tf.argmax(self(word)).numpy()
+                    if word == 0:
+                        break
+                    words.append(word)
+                return words
+        net = Net()
+        net.fit(x, y, epochs=20)
+        print(net.write(first))
+        """,
+        [6],
+    ),
     "what a program asks for a hundred times and more, or as often as others call it": (
         """
         def average(x):

@@ -138,7 +138,10 @@ class SinglePasses:
         return any(map(self._is_more, function.calls)) or self._called_by(function)
 
     def _ends_by_what_it_makes(self, loop: Loop) -> bool:
-        """Whether what an iteration of `loop` makes decides that it is the last one: `if word == end: break`."""
+        """Whether what an iteration of `loop` makes decides that it is the last one: `if word == end: break`. A model's
+        own method makes one for whoever asks, not once."""
+        if loop.function is not None and self._infer.classes.is_method_of_model(loop.function):
+            return False
         made = names_written([loop.node])
         if not isinstance(loop.node, cst.While):
             made -= {name.value for name in target_names(loop.node.target)}

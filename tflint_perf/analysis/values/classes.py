@@ -61,6 +61,10 @@ class Classes:
         """ "model", "layer", "metric", "loss", "optimizer", "callback" or "sequence" for classes derived from Keras ones."""
         return self._ancestry(klass).keras_kind
 
+    def is_method_of_model(self, function: Function) -> bool:
+        """Whether `function` is a method of a model, which whoever has one may call."""
+        return function.owner is not None and self.keras_kind(function.owner) == "model"
+
     def has_foreign_base(self, klass: Class) -> bool:
         """Whether a base of the class `klass` is defined outside this file (`object` and Keras's own do not count)."""
         return self._ancestry(klass).has_foreign_base
