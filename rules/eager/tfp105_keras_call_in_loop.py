@@ -200,7 +200,7 @@ def _from_loop_over_files(model: Model, call: cst.Call) -> Way:
         ways = [[site, call] for site in model.calls.sites(function)]
     for way in ways:
         loop = model.loops.innermost_loop(way[0])
-        if loop is not None and runs_over_files(model.infer, loop):
+        if loop is not None and runs_over_files(model.infer, loop) and not model.loops.waits_for_person(loop):
             return model.step_loop_paths.through(loop, *way)
     return ()
 

@@ -28,6 +28,16 @@ _GIVEN = """
 """
 
 SILENT = {
+    "a picture of each file, until a key is pressed": """
+        import cv2
+        from glob import glob
+        for path in glob(pattern):
+            image = np.expand_dims(cv2.imread(path), axis=0)
+            boxes = model.predict(image)
+            cv2.imshow("boxes", draw(image, boxes))
+            if cv2.waitKey(0) == ord("q"):
+                break
+        """,
     "the words of one sentence, behind the training": """
         def caption(picture):
             text = "begin"

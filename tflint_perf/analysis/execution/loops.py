@@ -179,6 +179,10 @@ class Loops:
                 waiting += sites
         return found
 
+    def waits_for_person(self, loop: Loop) -> bool:
+        """Whether a person, or what is drawn for one, takes longer in each iteration of `loop` than any step."""
+        return self._asks_person(loop) or self._shows_person(loop)
+
     def _asks_person(self, loop: Loop) -> bool:
         """Whether each iteration of `loop` waits for a person: `input("Next?")`; but not where a flag has it wait, `if debug:`,
         nor where a loop that learns asks whether to go on."""
