@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.analysis.support import model_of
+from tests.analysis.support import here, model_of
 
 MANY = {
     "a number": "for i in range(100): pass",
@@ -79,3 +79,32 @@ def test_a_parameter_may_be_a_tensor_in_traced_code() -> None:
     source = "def f(n):\n    for i in range(n): pass"
     assert many(source)
     assert not many(source, traced=True)
+
+
+IN_ALL = {
+    "loops in loops": ("for i in range(3):\n    for x in dataset.take(4): here()", 12),
+    "through calls": (
+        "def f():\n    for i in [1, 2]: here()\ndef main():\n    for i in range(3): f()\n    f()\nmain()",
+        8,
+    ),
+    "of what somebody starts": ("def main():\n    for i in range(3): here()", 3),
+    "of several lists": ("xs = [1, 2]\nif long: xs = [1, 2, 3]\nfor x in xs: here()", 3),
+    "of several lists, one of which is not known": (
+        "xs = [1, 2]\nif long: xs = read()\nfor x in xs: here()",
+        None,
+    ),
+    "while something holds": ("for i in range(3):\n    while more(): here()", None),
+    "what nobody calls": ("def f():\n    for i in range(3): here()", None),
+    "what something else may call, too": ("def f():\n    here()\nf()\ntimer.every(60, f)", None),
+    "what calls itself": ("def f():\n    here()\n    g()\ndef g():\n    f()\nf()", None),
+    "what an object does, and something else may have it do": (
+        "class A:\n    def f(self): here()\na = A()\na.f()\non_end(a.f)",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "times"), IN_ALL.values(), ids=IN_ALL)
+def test_a_program_runs_code_so_often_in_all(source: str, times: int | None) -> None:
+    model = model_of(source)
+    assert model.totals.at_most(here(model)) == times

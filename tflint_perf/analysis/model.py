@@ -268,7 +268,7 @@ class Parts:
     # How often loops run.
     iterations: Iterations = part("execution.iterations.Iterations", "infer", "calls")
     # How often a program runs code in all.
-    totals: Totals = part("execution.iterations.Totals", "infer", "calls", "loops", "iterations")
+    totals: Totals = part("execution.iterations.Totals", "infer", "calls", "loops")
     # Loops made of ops.
     op_loops: OpLoops = part(
         "execution.op_loops.OpLoops", "infer", "calls", "compiled", "loops", "invariance", "iterations"
