@@ -549,6 +549,7 @@ def test_growth_is_not_set_behind_an_import_that_makes_variables_and_it_is_said_
     (found,) = [finding for result in results for finding in result.findings]
     assert found.fix is None
     assert found.note == "no fix: a module that is imported makes tensors or variables at once (line 1)"
+    assert "for each GPU above `from data import augment`, which makes tensors or variables" in found.message
 
 
 GRAPH_MODEL = """

@@ -16,8 +16,9 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .gpu_memory import GpuMemory
 
 _OF_ESTIMATORS = ("Estimator", "RunConfig", "train_and_evaluate")
-_FOR_EACH_GPU = "call `set_memory_growth` for each GPU after the imports"
+_FOR_EACH_GPU = "call `set_memory_growth` for each GPU "
 _IN_SESSION = "set `gpu_options.allow_growth` in the `ConfigProto` of its session"
+_IN_NEW_CONFIG = "give its session a `ConfigProto` with `gpu_options.allow_growth`"
 _IN_ESTIMATOR = "set `gpu_options.allow_growth` in the `session_config` of its `RunConfig`"
 
 
@@ -59,7 +60,8 @@ class MissingMemoryGrowth(Rule):
 
     Library modules, excerpts whose model is defined nowhere, and programs that set memory growth, a limit or
     `TF_FORCE_GPU_ALLOW_GROWTH` or `TF_GPU_ALLOCATOR=cuda_malloc_async`, pass `gpu_options` to a session, leave the devices to a helper in another file, hide
-    the GPUs, run only on a TPU, or use Keras and name TensorFlow nowhere, since Keras runs on other frameworks as well. The fix
+    the GPUs, run only on a TPU, or use Keras and name TensorFlow nowhere, since Keras runs on other frameworks as well. On Colab and Kaggle
+    nobody else uses the GPU: what these saved last, what imports `google.colab`, and notebooks that ask for a TPU. The fix
     is withheld in TensorFlow 1 graph code, and where an `Estimator` makes its own session. Where the file has no name for TensorFlow it adds an import, and its title says so.
 
     ## Sources
@@ -96,17 +98,31 @@ class MissingMemoryGrowth(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         if not model.programs.trains() or model.own(GpuMemory).is_settled or model.devices.uses_no_gpu():
             return
+        if model.devices.has_gpu_alone():
+            return
         first = model.programs.first_import()
         if first is not None and model.programs.names_tensorflow():
-            in_estimator = _is_in_estimator(model)
-            in_session = in_estimator or model.programs.is_graph_code()
+            remedy = _remedy(model)
             yield Report(
                 first,
                 "the program trains without memory growth, so TensorFlow takes nearly all memory of every GPU; "
-                + (_IN_ESTIMATOR if in_estimator else _IN_SESSION if in_session else _FOR_EACH_GPU),
+                + remedy,
                 partial(_set_growth, first=first),
-                as_measured=not in_session,  # the experiment is one of TensorFlow 2
+                as_measured=remedy.startswith(_FOR_EACH_GPU),  # the experiment is one of TensorFlow 2
             )
+
+
+def _remedy(model: Model) -> str:
+    if _is_in_estimator(model):
+        return _IN_ESTIMATOR
+    if not model.programs.is_graph_code():
+        makes = model.programs.import_that_runs_ops()
+        if makes is None:
+            return f"{_FOR_EACH_GPU}after the imports"
+        line = model.module.code_for_node(makes).strip().partition("\n")[0]
+        return f"{_FOR_EACH_GPU}above `{line}`, which makes tensors or variables"
+    texts = [model.text.encode(), *model.infer.texts_of_imports]
+    return _IN_SESSION if any(b"ConfigProto(" in text for text in texts) else _IN_NEW_CONFIG
 
 
 def _is_in_estimator(model: Model) -> bool:

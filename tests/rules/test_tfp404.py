@@ -391,13 +391,13 @@ def test_the_fix_is_withheld_where_it_would_not_help(source: str, note: str) -> 
     assert notes("TFP404", source) == [note]
 
 
-def notebook(*cells: str) -> Source:
+def notebook(*cells: str, **metadata: object) -> Source:
     content = {
         "cells": [
             {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": [], "source": cell.splitlines(True)}
             for cell in cells
         ],
-        "metadata": {},
+        "metadata": metadata,
         "nbformat": 4,
         "nbformat_minor": 5,
     }  # fmt: skip
@@ -418,8 +418,45 @@ def test_in_a_notebook_the_fix_stays_in_the_cell_of_the_imports(end: str) -> Non
     ]
 
 
+OWN = {"display_name": "Python 3 (ipykernel)", "name": "python3"}
+OF_HOSTS = {"display_name": "Python 3", "name": "python3"}
+TPU_OR_NOT = (
+    "try:\n    strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver())\n"
+    "except ValueError:\n    strategy = tf.distribute.get_strategy()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        (notebook(TF, FIT, colab={}, kernelspec=OF_HOSTS), 0),
+        (notebook(TF, FIT, kaggle={}, kernelspec=OF_HOSTS), 0),
+        (notebook(TF, FIT, colab={}), 0),
+        (notebook(TF, FIT, kernelspec=OF_HOSTS), 1),
+        (notebook(TF, FIT, colab={}, kernelspec=OWN), 1),
+        (notebook("from google.colab import drive\n", TF, FIT), 0),
+        (
+            notebook(
+                "try:\n    from google.colab import drive\nexcept ImportError:\n    drive = None\n", TF, FIT
+            ),
+            1,
+        ),
+        (notebook("if hosted:\n    from google.colab import drive\n", TF, FIT), 1),
+        (notebook("from kaggle_datasets import KaggleDatasets\n", TF, FIT), 0),
+        (notebook(TF + TPU_OR_NOT, FIT), 0),
+    ],
+)
+def test_nobody_else_uses_the_gpu_of_a_hosted_notebook(source: Source, found: int) -> None:
+    assert len(check_source(source, Settings(root=Path(), rules=frozenset({"TFP404"}))).findings) == found
+
+
 def test_in_a_session_its_own_options_are_named() -> None:
     (found,) = findings("TFP404", SESSION + "with tf.Session() as sess:\n    sess.run(train_op)\n")
+    assert found.message.endswith("give its session a `ConfigProto` with `gpu_options.allow_growth`")
+    configured = (
+        "with tf.Session(config=tf.ConfigProto(log_device_placement=True)) as sess:\n    sess.run(train_op)\n"
+    )
+    (found,) = findings("TFP404", SESSION + configured)
     assert found.message.endswith("set `gpu_options.allow_growth` in the `ConfigProto` of its session")
 
 

@@ -136,7 +136,7 @@ class Parts:
     # Conditions that constants decide.
     decided: Decided = part("execution.decided.Decided", "infer", "calls", "loops")
     # What the file says about GPUs.
-    devices: Devices = part("training.devices.Devices", "infer", "decided", "text")
+    devices: Devices = part("training.devices.Devices", "infer", "decided", "text", "form")
     # What single calls have to do with training.
     train_calls: TrainCalls = part("training.train_calls.TrainCalls", "infer", "calls")
     # What running the file does.
@@ -279,7 +279,8 @@ class Model(Parts):
     """A module and what is known of it.
 
     The walk runs at once; everything else is worked out when a rule first asks. `text` is the module's source,
-    `outside` what is known of other files, and `row` gives the rows of calls, loops and functions, as far as they are known.
+    `outside` what is known of other files, `row` gives the rows of calls, loops and functions, as far as they are known,
+    and `form` says whether it is a "script", a "notebook" or a "hosted notebook", which Colab or Kaggle runs.
     """
 
     def __init__(
@@ -288,10 +289,12 @@ class Model(Parts):
         text: str,
         outside: Outside = NOTHING,
         row: Callable[[cst.CSTNode], int | None] = lambda node: None,
+        form: str = "script",
     ) -> None:
         self.module = module
         self.text = text
         self.row = row
+        self.form = form
         self.walk = Walk(module)
         self.names = Names(self.walk)
         self.infer = Inference(self.walk, self.names, outside)
@@ -306,7 +309,7 @@ class Model(Parts):
         """The same module, with other callers in other files, which say the same about everything else."""
         other = Model.__new__(Model)
         other.module, other.text, other.walk, other.names = self.module, self.text, self.walk, self.names
-        other.row = self.row
+        other.row, other.form = self.row, self.form
         # Values are the same whoever calls.
         other.infer, other.calls = self.infer, self.calls.with_callers(outside)
         lent = {name: self.__dict__[name] for name in SAME_FOR_ALL_CALLERS if name in self.__dict__}

@@ -19,8 +19,8 @@ def last_import_from(edit: Editor, first: cst.Import | cst.ImportFrom) -> cst.CS
     """The last of the imports that follow `first` at the top of the file; in a notebook, of those in its cell."""
     imports = edit.model.programs.imports_from(first)
     if not imports:
-        made_by = edit.model.programs.runs_ops_until(first)
-        if made_by is not None:
+        made_by = edit.model.programs.import_that_runs_ops()
+        if made_by is not None and edit.start(made_by) <= edit.start(first):
             return Refusal("a module that is imported makes tensors or variables at once", made_by)
         return Refusal("TensorFlow is not imported on a line of its own at the top of the file", first)
     return [line for line in imports if edit.cell(line) == edit.cell(first)][-1]

@@ -136,7 +136,7 @@ def _asked(source: Source, outside: Outside, question: Callable[[Model], T]) -> 
             except (cst.ParserSyntaxError, RecursionError):
                 return None
         row = module.rows.get if isinstance(module, AbstractModule) else rows_of(module, source)
-        model = guarded("model", partial(Model, module, source.text, outside, row))
+        model = guarded("model", partial(Model, module, source.text, outside, row, source.form))
         try:
             return guarded("summary", partial(question, model))
         finally:
@@ -175,7 +175,7 @@ def _check(
         return Checked((invalid_syntax(source, *place, error.message),))
     except RecursionError:
         raise InternalError("the code is nested too deeply to be parsed") from None
-    model = guarded("model", partial(Model, module, source.text, outside))
+    model = guarded("model", partial(Model, module, source.text, outside, form=source.form))
     try:
         problems: list[str] = []
         reports = reports_of(model, rules, problems)
@@ -216,7 +216,7 @@ def _first_look(
     if module is None:
         return None
     try:
-        model = guarded("model", partial(Model, module, source.text, outside))
+        model = guarded("model", partial(Model, module, source.text, outside, form=source.form))
         try:
             reports = reports_of(model, rules, [])
             reporting = {rule for rule, _ in reports}

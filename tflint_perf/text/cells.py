@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from tflint_perf.errors import EditError, SourceError
 from tflint_perf.records import dataclass
@@ -13,6 +13,8 @@ from tflint_perf.text.decoding import Piece, spliced
 from tflint_perf.text.json_spans import Value
 from tflint_perf.text.magics import Range, mask
 from tflint_perf.text.syntax import Fault, fault_of
+
+Form = Literal["script", "notebook", "hosted notebook"]
 
 _TEXT = re.compile(r"[^\r\n]")
 _ROW_END = re.compile(r"\r\n|\r|\n")
@@ -26,6 +28,9 @@ _OTHER_KERNELS = re.compile(
     r"(?![a-z])",
     re.IGNORECASE,
 )
+# Whose metadata a notebook has that Colab or Kaggle saved, and what these call their kernel.
+_HOSTS = frozenset({"colab", "kaggle"})
+_KERNEL_OF_HOSTS = "Python 3"
 # The first line by which notebooks of Databricks say what the whole cell is.
 _OF_DATABRICKS = re.compile(r"\s*%(?:md|md-sandbox|sql|scala|r|sh|fs|html)(?!\S)", re.IGNORECASE)
 
@@ -161,6 +166,14 @@ def is_python(notebook: Mapping[str, Any]) -> bool:
         return language.lower() in ("python", "ipython")
     name = kernel.get("name")
     return not isinstance(name, str) or _OTHER_KERNELS.match(name) is None
+
+
+def form_of(notebook: Mapping[str, Any]) -> Form:
+    """Whether Colab or Kaggle saved a notebook last. Jupyter leaves their metadata alone, and writes its own kernel's name."""
+    metadata = _mapping(notebook.get("metadata"))
+    by_host = not metadata.keys().isdisjoint(_HOSTS)
+    kernel = _mapping(metadata.get("kernelspec")).get("display_name", _KERNEL_OF_HOSTS)
+    return "hosted notebook" if by_host and kernel == _KERNEL_OF_HOSTS else "notebook"
 
 
 def _is_python_cell(cell: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from tflint_perf.errors import EditError, SourceError
 from tflint_perf.records import dataclass
 from tflint_perf.text import json_spans
-from tflint_perf.text.cells import Cell, cells_of, is_python
+from tflint_perf.text.cells import Cell, Form, cells_of, form_of, is_python
 from tflint_perf.text.decoding import Piece, spliced
 from tflint_perf.text.json_spans import Value
 
@@ -31,6 +31,7 @@ class Notebook:
     cells: tuple[Cell, ...]
     text: str
     path: str
+    form: Form
 
     @classmethod
     def from_bytes(cls, data: bytes, path: str) -> Notebook:
@@ -51,7 +52,9 @@ class Notebook:
         except RecursionError:
             raise SourceError(f"{path}: not a notebook: nested too deeply") from None
         cells = _cells(text, whole, path)
-        return cls(data, text, cells, "".join(cell.lead + cell.masked for cell in cells), path)
+        return cls(
+            data, text, cells, "".join(cell.lead + cell.masked for cell in cells), path, form_of(whole.value)
+        )
 
     @property
     def written(self) -> str:

@@ -15,6 +15,7 @@ from tflint_perf.records import dataclass
 from tflint_perf.text.decoding import PythonFile
 
 if TYPE_CHECKING:
+    from tflint_perf.text.cells import Form
     from tflint_perf.text.notebook import Notebook
     from tflint_perf.text.syntax import Fault
 
@@ -58,6 +59,11 @@ class Source:
     def is_notebook(self) -> bool:
         """Whether places have cells."""
         return not isinstance(self._file, PythonFile)
+
+    @property
+    def form(self) -> Form:
+        """What kind of file it is, by whoever saved it last."""
+        return "script" if isinstance(self._file, PythonFile) else self._file.form
 
     @property
     def written(self) -> str:

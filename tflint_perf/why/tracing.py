@@ -80,4 +80,4 @@ def traced(source: Source, rule: type[Rule], outside: Outside) -> Trace:
 def _model(source: Source, outside: Outside) -> Iterator[Model]:
     """A model of its own."""
     module = whole_module(source.text)
-    yield guarded("model", partial(Model, module, source.text, outside))
+    yield guarded("model", partial(Model, module, source.text, outside, form=source.form))

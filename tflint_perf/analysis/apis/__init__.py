@@ -132,6 +132,7 @@ Files and other libraries
 - `holds-lock`: Python code that never lets another thread run beside it: it waits for nothing, and computes in Python.
 - `has-no-file`: computes, and has no file to read in. `reads-records`: a dataset of what stands in files.
 - `lists-files`, `walks-files`, `matches-files`, `lists-devices`: lists of those.
+- `of-hosts`: of a library that only the machines of Colab or Kaggle have.
 - `folds`: an object whose `split` gives so many parts of data, unless it is told another number.
 - `restores`: reads what a model learned before. `loads-model`, `loads-objects`, `loads-compiled`: what was saved of a model, an object, or a compiled function.
 - `exports`: writes a compiled function for other programs, or makes what is written.

@@ -7,7 +7,7 @@ from itertools import chain
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import library
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.execution.decided import Decided
 from tflint_perf.analysis.execution.keras_backends import imports_another_backend
 from tflint_perf.analysis.execution.trains import METHODS, trains_by
@@ -16,6 +16,7 @@ from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
     descendants,
+    imported_names,
     last_statement,
     mentions,
     string,
@@ -30,8 +31,9 @@ _BACKEND = "KERAS_BACKEND"
 class Devices:
     """Answers whether a file settles how its GPUs are used."""
 
-    def __init__(self, infer: Inference, decided: Decided, text: str) -> None:
+    def __init__(self, infer: Inference, decided: Decided, text: str, form: str) -> None:
         self._infer = infer
+        self._form = form
         self._decided = decided
         self._text = text
         self._walk = infer.walk
@@ -56,6 +58,19 @@ class Devices:
         hidden = chain(self._hidden_by_variable(), self._hidden_by_call())
         never_runs = self._decided.never_runs
         return any(not never_runs(node) for node in hidden) or self._uses_tpu_alone()
+
+    def has_gpu_alone(self) -> bool:
+        """Whether Colab or Kaggle runs the file, on a machine that nobody shares: so who saved a notebook says, or a library
+        that is found there alone, and a TPU that a notebook asks for."""
+        if self._form == "hosted notebook" or (self._form == "notebook" and self._walk.calls_named(*_TPU)):
+            return True
+        lines = (line for line in self._walk.module.body if isinstance(line, cst.SimpleStatementLine))
+        return any(
+            isinstance(node, cst.Import | cst.ImportFrom)
+            and any(has(name, "of-hosts") for name in imported_names(node))
+            for line in lines
+            for node in line.body
+        )
 
     def is_on_cpu(self, node: cst.CSTNode) -> bool:
         """Whether `node` is in `with tf.device("/cpu:0"):`, also by a name that stands for this device alone."""

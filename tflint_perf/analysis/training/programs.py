@@ -352,14 +352,10 @@ class Programs:
             for node in descendants(line)
         )
 
-    def runs_ops_until(self, first: cst.Import | cst.ImportFrom) -> cst.CSTNode | None:
-        """The first line at the top of the module, up to that of `first`, whose import runs an op."""
-        for line in self._walk.module.body:
-            if self._runs_ops(line):
-                return line
-            if any(node is first for node in descendants(line)):
-                break
-        return None
+    @remembered
+    def import_that_runs_ops(self) -> cst.CSTNode | None:
+        """The first line at the top of the module whose import runs an op."""
+        return next(filter(self._runs_ops, self._walk.module.body), None)
 
     def _runs_ops(self, line: cst.CSTNode) -> bool:
         """Whether `line` imports a module of the project which makes tensors or variables as it is imported, or one that imports
