@@ -34,7 +34,7 @@ class GraphOpInSessionLoop(Rule):
 
     A graph only grows. Each iteration adds the same ops again, and since the graph has changed, the session
     has to prepare it again before it runs: every step is slower than the one before, and memory grows. What is added
-    only once an epoch makes the graph grow as seldom; what that costs was not measured, nor
+    only once an epoch makes the graph grow as seldom, and the severity is `info`; what that costs was not measured, nor
     what a loop costs that ends after a few steps.
 
     ## Example
@@ -55,7 +55,7 @@ class GraphOpInSessionLoop(Rule):
 
     ## What is left alone
 
-    Ops created before the loop, a loop that builds a graph and runs nothing, a loop of a few iterations
+    Ops created before the loop, an op or two in each of a few dozen epochs, a loop that builds a graph and runs nothing, a loop of a few iterations
     (`for i in range(3)`), and a fresh graph per iteration (`with tf.Graph().as_default():` in the loop, or
     `reset_default_graph()`); what runs only where a loss has become NaN. The fix is refused where the loop changes what the op is made from, and for
     variables. It is unsafe: ops that are created later get other names and, where the graph has a seed, other random
@@ -80,13 +80,21 @@ class GraphOpInSessionLoop(Rule):
             if isinstance(holder, cst.FunctionDef) and len(calls) > 1:
                 what = f"`{holder.name.value}`, which makes several ops,"
             once_an_epoch = loop is not None and model.loops.kind(loop) == "epoch"
+            soon_over = _is_soon_over(model, loop)
+            if (
+                once_an_epoch
+                and soon_over
+                and all(_is_plain(model, b) for c in calls for b in calls_below(c))
+            ):
+                continue
             when = "epoch" if once_an_epoch else "iteration of a loop that runs a session"
             yield Report(
                 calls[0],
                 f"{what} adds to the graph in each {when}; {_REMEDY}",
                 partial(_make_one_once, calls, loop),
                 # The experiment adds an op on each of so many steps.
-                as_measured=not once_an_epoch and not _is_soon_over(model, loop),
+                as_measured=not once_an_epoch and not soon_over,
+                minor=once_an_epoch,
             )
 
 
@@ -94,6 +102,16 @@ def _is_soon_over(model: Model, loop: Loop | None) -> bool:
     """Whether `loop` is known to end before the experiment does."""
     most = model.iterations.at_most(loop) if loop is not None else None
     return most is not None and most < _STEPS
+
+
+def _is_plain(model: Model, call: cst.Call) -> bool:
+    """Whether `call` adds an op or two, rather than some for each variable of a model."""
+    return not (
+        ops.makes_state(model.infer, call)
+        or ops.trains(model.infer, call)
+        or has(model.qualified(call.func), "of-collections")
+        or model.calls.targets(call)
+    )
 
 
 def _by_cause(model: Model) -> dict[tuple[cst.CSTNode, Loop | None], list[cst.Call]]:

@@ -151,6 +151,15 @@ SILENT = {
             ops = [tf.reduce_mean(x), tf.reduce_sum(x)]
             sess.run(ops)
         """,
+    "an op or two in each of a few dozen epochs": """
+        epochs = 30
+        for epoch in range(epochs):
+            for step in range(1000):
+                sess.run(train_op)
+            correct = tf.equal(tf.argmax(x, 1), tf.argmax(y, 1))
+            accuracy = tf.reduce_mean(tf.cast(correct, tf.float32))
+            print(epoch, accuracy)
+        """,
     "one op for each of a few": """
         for name in ("train", "test"):
             sess.run(tf.constant(name))
@@ -286,6 +295,12 @@ FLAGGED = {
             for step in range(1000):
                 sess.run(train_op)
             saver.save(sess, "model")
+        """,
+    "an op in each of many epochs": """
+        for epoch in range(1000):
+            for step in range(1000):
+                sess.run(train_op)
+            accuracy = tf.reduce_mean(x)  # <-
         """,
     "what takes in the graph": """
         while True:
@@ -693,3 +708,12 @@ def test_tells_the_cost_only_of_what_each_step_adds(name: str) -> None:
 def test_tells_no_cost_of_a_loop_that_is_soon_over(steps: str, told: bool) -> None:
     source = module(f"for i in range({steps}):\n    sess.run([train_op, tf.nn.softmax(w)], {{x: data}})\n")
     assert costs_told(CODE, source) == [told]
+
+
+@pytest.mark.parametrize(
+    ("each_step", "each_epoch", "minor"),
+    [("train_op", "tf.reduce_mean(x)", True), ("tf.reduce_mean(x)", "0", False)],
+)
+def test_what_is_added_once_an_epoch_is_minor(each_step: str, each_epoch: str, minor: bool) -> None:
+    source = f"for epoch in range(1000):\n    for step in range(1000):\n        sess.run({each_step})\n    sess.run({each_epoch})\n"
+    assert [found.minor for found in findings(CODE, module(source))] == [minor]
