@@ -9,7 +9,7 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import library
-from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.model import Function, Model
 from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_expression
@@ -18,15 +18,20 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .making import Made, Making
 from .other_uses import OtherUses
+from .variable_uses import VariableUses
 
 _WHAT = {
     "variable": "a new `{name}` is created on each {time}; create it once and `assign` to it",
-    "layer": "a new `{name}` is created on each {time}, with new weights; create it once, above the loop",
-    "optimizer": "a new `{name}` is created on each {time}, and knows nothing of earlier ones; create it once, above the loop",
+    "layer": "a new `{name}` is created on each {time}, with new weights; create it once, {where}",
+    "optimizer": "a new `{name}` is created on each {time}, and knows nothing of earlier ones; create it once, {where}",
     "metric": "a new `{name}` is created on each {time}; create it once, and call `reset_state()`",
 }
-_STATELESS = "a new `{name}` is created on each {time}; create it once, above the loop"
+_STATELESS = "a new `{name}` is created on each {time}; create it once, {where}"
+_WITHOUT_WEIGHTS = "a new `{name}`, a layer without weights, is created on each {time}; call an op instead, or create it once, {where}"
 _TRACED = "`{name}` is created in compiled code that runs on each step, where no variable can be created; create it outside"
+_ONLY_READ = "a new `{name}` is created on each {time}, and nothing assigns to it; a tensor will do"
+_ADDED_UP = "a new `{name}` is created on each {time} to add up numbers; add to a tensor instead"
+_TRACED_TENSOR = "`{name}` is created in compiled code that runs on each step, where no variable can be created; a tensor will do"
 
 
 class ObjectCreatedPerStep(Rule):
@@ -35,7 +40,9 @@ class ObjectCreatedPerStep(Rule):
     ## What it does
 
     Reports such objects where they are created per step, or in compiled code that runs per step. Of objects created
-    once an epoch, variables, layers and optimizers.
+    once an epoch, variables, layers and optimizers. Where a variable is only read, or added to, the finding says that a
+    tensor will do. Layers without weights, which take about as long to create as to call, are of severity `info`, and one is
+    reported for each function.
 
     ## Why is this bad?
 
@@ -86,20 +93,27 @@ class ObjectCreatedPerStep(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code():
             return
+        seen: set[Function | None] = set()
         for made in model.own(Making).made_again():
             if model.once.runs_seldom(made.call) or model.guard_of(made.call) is not None:
                 continue
             if model.single_passes.hold(made.call):
                 continue
+            without_weights = made.kind == "layer" and not made.makes_variables
+            if without_weights and model.loops.innermost_loop(made.call) is None:
+                if model.function_at(made.call) in seen:
+                    continue  # one cause, and not worth a finding for each
+                seen.add(model.function_at(made.call))
             yield Report(
                 made.call,
-                _text(made).format(name=made.name, time=made.time),
+                _text(model, made).format(name=made.name, time=made.time, where=_where(model, made)),
                 partial(_make_once, made) if made.stateless and made.time in ("step", "epoch") else None,
                 # As in the experiment, which has Keras make an optimizer that keeps nothing for each weight.
                 as_measured=made.kind == "optimizer"
                 and made.stateless
                 and made.time == "step"
                 and _is_of_keras(model, made),
+                minor=without_weights,
             )
 
 
@@ -110,11 +124,27 @@ def _is_of_keras(model: Model, made: Made) -> bool:
     return not name or (library(name) == "keras" and ".legacy." not in name)
 
 
-def _text(made: Made) -> str:
+def _text(model: Model, made: Made) -> str:
+    use = model.own(VariableUses).of(made.call) if made.kind == "variable" else "kept"
     if made.time == "traced":
-        return _TRACED
-    without_weights = made.kind == "layer" and not made.makes_variables
-    return _STATELESS if made.stateless or without_weights else _WHAT.get(made.kind, _STATELESS)
+        return _TRACED if use == "kept" else _TRACED_TENSOR
+    if use != "kept":
+        return _ONLY_READ if use == "read" else _ADDED_UP
+    if made.kind == "layer" and not made.makes_variables:
+        return _WITHOUT_WEIGHTS if made.stateless else _STATELESS
+    return _STATELESS if made.stateless else _WHAT.get(made.kind, _STATELESS)
+
+
+def _where(model: Model, made: Made) -> str:
+    """Where it can be created once."""
+    function = model.function_at(made.call)
+    if (
+        function is None
+        or isinstance(function.node, cst.Lambda)
+        or model.loops.innermost_loop(made.call) is not None
+    ):
+        return "above the loop"
+    return "in `__init__`" if function.owner is not None else f"outside `{function.name}`"
 
 
 def _make_once(made: Made, edit: Editor) -> Repair | Refusal:

@@ -781,6 +781,54 @@ def test_its_fix_is_unsafe() -> None:
     assert not finding.fix.safe
 
 
+VARIABLES = {
+    "a part of it is read": ("x0 = made[:, 0:1]\n    step(x0)", "nothing assigns to it; a tensor will do"),
+    "an op reads it": ("step(tf.reshape(made, [-1]))", "nothing assigns to it; a tensor will do"),
+    "a function that reads it": ("norm(made)", "nothing assigns to it; a tensor will do"),
+    "numbers are added to it": ("made.assign_add(step(x))", "to add up numbers; add to a tensor instead"),
+    "it is assigned to": ("made.assign(step(x))", "create it once and `assign` to it"),
+    "a part of it is assigned to": ("made[0].assign(step(x))", "create it once and `assign` to it"),
+    "a function assigns to it": ("push(made)", "create it once and `assign` to it"),
+    "it is kept": ("kept.append(made)\n    step(x)", "create it once and `assign` to it"),
+    "who knows what gets it": ("given(made)", "create it once and `assign` to it"),
+}
+
+
+@pytest.mark.parametrize(("use", "remedy"), VARIABLES.values(), ids=VARIABLES)
+def test_tells_where_a_tensor_will_do_instead_of_a_variable(use: str, remedy: str) -> None:
+    functions = (
+        "def norm(value):\n    return value / tf.norm(value)\ndef push(value):\n    value.assign(value + 1)\n"
+    )
+    source = module(f"{functions}for x in dataset:\n    made = tf.Variable(x)\n    {use}\n    step(x)\n")
+    (found,) = findings(CODE, source)
+    assert found.message.endswith(remedy)
+
+
+def test_a_tensor_will_do_for_a_variable_without_a_name() -> None:
+    source = module("for x in dataset:\n    y = step(x) + tf.Variable(noise())\n")
+    (found,) = findings(CODE, source)
+    assert found.message.endswith("a tensor will do")
+
+
+def test_of_layers_without_weights_one_is_told_for_each_function_and_is_minor() -> None:
+    source = """
+        class Net:
+            def infer(self, x):
+                x = keras.layers.Reshape((4, 4))(step(x))
+                x = keras.layers.Cropping1D(1)(x)
+                return keras.layers.Dense(3)(x)
+        net = Net()
+        for x in dataset:
+            net.infer(x)
+        """
+    layer, dense = findings(CODE, module(source))
+    assert (layer.minor, dense.minor) == (True, False)
+    assert layer.message.endswith(
+        "without weights, is created on each step; call an op instead, or create it once, in `__init__`"
+    )
+    assert dense.message.endswith("with new weights; create it once, in `__init__`")
+
+
 def test_of_a_layer_without_weights_no_weights_are_spoken_of() -> None:
     source = module("""
         for x in dataset:
