@@ -43,11 +43,18 @@ class VariableUses:
         if len(targets) != 1 or not isinstance(targets[0], cst.Name):
             return "kept"
         name = targets[0]
-        return self._by_name(name.value, self._infer.names.home(name), 0)
+        return self._by_name(name.value, self._infer.names.home(name), 0, made)
 
-    def _by_name(self, name: str, home: Scope | None, depth: int) -> Use:
-        uses = {self._at(node, depth) for node in self._infer.names.mentions(name, home)}
+    def _by_name(self, name: str, home: Scope | None, depth: int, made: cst.Call | None = None) -> Use:
+        """What becomes of a variable where a name stands for it, and not for something else that the name gets instead of what
+        `made` gives."""
+        places = self._infer.names.mentions(name, home)
+        uses = {self._at(node, depth) for node in places if made is None or self._may_be(node, made)}
         return "kept" if "kept" in uses else "added" if "added" in uses else "read"
+
+    def _may_be(self, node: cst.Name, made: cst.Call) -> bool:
+        found = self._infer.bindings_reaching(node)
+        return found is None or any(binding.value is made for binding in found[1])
 
     def _at(self, node: cst.BaseExpression, depth: int) -> Use:
         """What is done with a variable where `node` stands for it."""
@@ -77,7 +84,12 @@ class VariableUses:
             last = name.rpartition(".")[2]
             is_op = library(name) in ("tensorflow", "numpy") and last[:1].islower()
             return "read" if is_op and last not in GRADIENTS and not last.startswith("assign") else "kept"
-        if callee_name(call) == "watch" or self._infer.value(call.func).kind in ("model", "layer"):
+        is_target = callee_name(call) in GRADIENTS and argument(call, 0, "target") is node
+        if (
+            is_target
+            or callee_name(call) == "watch"
+            or self._infer.value(call.func).kind in ("model", "layer")
+        ):
             return "read"
         targets = self._calls.targets(call)
         if depth >= CALLS_DEEP or not targets:

@@ -785,6 +785,10 @@ VARIABLES = {
     "a part of it is read": ("x0 = made[:, 0:1]\n    step(x0)", "nothing assigns to it; a tensor will do"),
     "an op reads it": ("step(tf.reshape(made, [-1]))", "nothing assigns to it; a tensor will do"),
     "a function that reads it": ("norm(made)", "nothing assigns to it; a tensor will do"),
+    "another tensor takes its name": (
+        "x0 = made[:, 0:1]\n    made = tf.stack([x0])\n    kept.append(made)",
+        "nothing assigns to it; a tensor will do",
+    ),
     "numbers are added to it": ("made.assign_add(step(x))", "to add up numbers; add to a tensor instead"),
     "it is assigned to": ("made.assign(step(x))", "create it once and `assign` to it"),
     "a part of it is assigned to": ("made[0].assign(step(x))", "create it once and `assign` to it"),
@@ -802,6 +806,20 @@ def test_tells_where_a_tensor_will_do_instead_of_a_variable(use: str, remedy: st
     source = module(f"{functions}for x in dataset:\n    made = tf.Variable(x)\n    {use}\n    step(x)\n")
     (found,) = findings(CODE, source)
     assert found.message.endswith(remedy)
+
+
+def test_a_loss_whose_gradient_is_asked_for_is_added_up_in_a_tensor() -> None:
+    source = """
+        def train(x):
+            loss = tf.Variable(0.0)
+            with tf.GradientTape() as tape:
+                loss.assign_add(step(x))
+            return tape.gradient(loss, model.weights)
+        for x in dataset:
+            train(x)
+        """
+    (found,) = findings(CODE, module(source))
+    assert found.message.endswith("to add up numbers; add to a tensor instead")
 
 
 def test_a_tensor_will_do_for_a_variable_without_a_name() -> None:
