@@ -444,6 +444,7 @@ TPU_OR_NOT = (
         (notebook("if hosted:\n    from google.colab import drive\n", TF, FIT), 1),
         (notebook("from kaggle_datasets import KaggleDatasets\n", TF, FIT), 0),
         (notebook(TF + TPU_OR_NOT, FIT), 0),
+        (notebook(TF + TPU_OR_NOT, FIT, kernelspec=OWN), 1),
     ],
 )
 def test_nobody_else_uses_the_gpu_of_a_hosted_notebook(source: Source, found: int) -> None:

@@ -280,7 +280,8 @@ class Model(Parts):
 
     The walk runs at once; everything else is worked out when a rule first asks. `text` is the module's source,
     `outside` what is known of other files, `row` gives the rows of calls, loops and functions, as far as they are known,
-    and `form` says whether it is a "script", a "notebook" or a "hosted notebook", which Colab or Kaggle runs.
+    and `form` says whether it is a "script", a "hosted notebook", which Colab or Kaggle runs, an "own notebook", which they do
+    not, or a "notebook", of which nothing is known.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from tflint_perf.text.json_spans import Value
 from tflint_perf.text.magics import Range, mask
 from tflint_perf.text.syntax import Fault, fault_of
 
-Form = Literal["script", "notebook", "hosted notebook"]
+Form = Literal["script", "own notebook", "notebook", "hosted notebook"]
 
 _TEXT = re.compile(r"[^\r\n]")
 _ROW_END = re.compile(r"\r\n|\r|\n")
@@ -169,11 +169,12 @@ def is_python(notebook: Mapping[str, Any]) -> bool:
 
 
 def form_of(notebook: Mapping[str, Any]) -> Form:
-    """Whether Colab or Kaggle saved a notebook last. Jupyter leaves their metadata alone, and writes its own kernel's name."""
+    """Whether Colab or Kaggle saved a notebook last. Others leave their metadata alone, and write their own kernel's name."""
     metadata = _mapping(notebook.get("metadata"))
-    by_host = not metadata.keys().isdisjoint(_HOSTS)
     kernel = _mapping(metadata.get("kernelspec")).get("display_name", _KERNEL_OF_HOSTS)
-    return "hosted notebook" if by_host and kernel == _KERNEL_OF_HOSTS else "notebook"
+    if kernel != _KERNEL_OF_HOSTS:
+        return "own notebook"
+    return "notebook" if metadata.keys().isdisjoint(_HOSTS) else "hosted notebook"
 
 
 def _is_python_cell(cell: Mapping[str, Any]) -> bool:

@@ -31,7 +31,8 @@ _BUILTINS = frozenset((*dir(builtins), "__file__"))
 # Modules whose functions run no op of TensorFlow.
 _PLAIN_MODULES = sys.stdlib_module_names | {"numpy", "matplotlib", "pandas", "seaborn", "dotenv", "absl"}
 _IMPORTS_TENSORFLOW = re.compile(rb"(?m)^[ \t]*(?:from|import)\b[^#\n]*\b(?:tensorflow|keras)\b")
-_AT_IMPORT = re.compile(rb"(?m)^\w[^#\n=]*=\s*((?:tf|tensorflow|keras)\.[\w.]+)\(")
+_AT_IMPORT = re.compile(rb"(?m)^\w[^#\n=]*=[\s\[({]*((?:tf|tensorflow|keras)\.[\w.]+|[A-Z]\w*)\(")
+_NAMED_AT_IMPORT = re.compile(rb"(?m)^from[ \t]+((?:tensorflow|keras)[\w.]*)[ \t]+import[ \t]+([\w, \t]+)$")
 # What is given in the head of a function is made at the import, too.
 _HEAD = re.compile(rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 _DEFAULT = re.compile(rb"=\s*((?:tf|tensorflow|keras)\.[\w.]+)\(")
@@ -416,5 +417,10 @@ def _made_at_import(text: bytes) -> Iterator[str]:
         *_AT_IMPORT.findall(text),
         *(name for head in _HEAD.findall(text) for name in _DEFAULT.findall(head)),
     ]
+    modules = {
+        name.strip(): module for module, names in _NAMED_AT_IMPORT.findall(text) for name in names.split(b",")
+    }
     for name in called:
-        yield canonical(name.decode())
+        if b"." in name or name in modules:
+            whole = name if b"." in name else b"%b.%b" % (modules[name], name)
+            yield canonical(whole.decode())
