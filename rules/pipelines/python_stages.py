@@ -11,13 +11,16 @@ from tflint_perf.analysis.pipelines.batching import Batching
 from tflint_perf.analysis.pipelines.reads_without_op import OtherReads, is_reader
 from tflint_perf.analysis.pipelines.stages import Stages
 from tflint_perf.analysis.pipelines.successors import Successors, is_name_of_evaluation
+from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Function
-from tflint_perf.analysis.python.syntax import argument, last_name
+from tflint_perf.analysis.python.syntax import argument, descendants, last_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.values import Pipeline
+from tflint_perf.analysis.values.values import Pipeline, Stage
 from tflint_perf.records import dataclass
 
+from .handing_on import HandingOn
+from .mapped_work import MappedWork
 from .plain_numpy import SLICES, PlainNumpy
 
 # What makes of a dataset something to train on.
@@ -27,11 +30,15 @@ _FOR_TRAINING = frozenset({"shuffle", "repeat", "batch", "padded_batch"})
 @dataclass(frozen=True, slots=True)
 class PythonStage:
     """`call` adds the stage, `node` is what runs Python in it, `ops` what TensorFlow has for all of that; None where the
-    code does more than is known to have ops."""
+    code does more than is known to have ops. `draws` says that it draws random numbers, `hands_on` that a generator does
+    nothing but give the items of what it has, `shuffled` or not."""
 
     call: cst.Call
     node: cst.Call
     ops: tuple[str, ...] | None
+    draws: bool = False
+    hands_on: bool = False
+    shuffled: bool = False
 
     @property
     def computes(self) -> bool:
@@ -42,7 +49,17 @@ class PythonStage:
 class PythonStages:
     """Finds the stages that run Python, but for what reads what TensorFlow can't."""
 
-    needs = ("infer", "calls", "stages", "batching", "successors", PlainNumpy, OtherReads)
+    needs = (
+        "infer",
+        "calls",
+        "stages",
+        "batching",
+        "successors",
+        PlainNumpy,
+        OtherReads,
+        HandingOn,
+        MappedWork,
+    )
 
     def __init__(
         self,
@@ -53,6 +70,8 @@ class PythonStages:
         successors: Successors,
         plain_numpy: PlainNumpy,
         other_reads: OtherReads,
+        handing_on: HandingOn,
+        mapped_work: MappedWork,
     ) -> None:
         self._infer = infer
         self._calls = calls
@@ -61,6 +80,9 @@ class PythonStages:
         self._successors = successors
         self._plain_numpy = plain_numpy
         self._other_reads = other_reads
+        self._handing_on = handing_on
+        self._mapped_work = mapped_work
+        self._drawing: dict[Function, bool] = {}
         self._walk = infer.walk
 
     def trained_on(self) -> Iterator[PythonStage]:
@@ -82,7 +104,15 @@ class PythonStages:
             arguments = argument(call, 3, "args") is not None
             ops = self._plain_numpy.generator_ops(given, arguments=arguments)
             if ops is not None or self._only_computes(given, generates=True):
-                yield PythonStage(call, call, None if ops is None else tuple(ops))
+                functions = self._plain_numpy.generators(given)
+                yield PythonStage(
+                    call,
+                    call,
+                    None if ops is None else tuple(ops),
+                    draws=any(map(self._draws, functions)),
+                    hands_on=bool(functions) and all(map(self._handing_on.is_all_of, functions)),
+                    shuffled=any(map(self._handing_on.shuffles, functions)),
+                )
         for call in self._walk.calls_named("map"):
             given = argument(call, 0, "map_func")
             function = self._infer.value(given).function if given is not None else None
@@ -91,7 +121,19 @@ class PythonStages:
                     body = argument(host, 0, "func")
                     ops = self._plain_numpy.ops(body) if body is not None else None
                     if ops is not None or (body is not None and self._only_computes(body)):
-                        yield PythonStage(call, host, None if ops is None else tuple(ops))
+                        called = self._plain_numpy.called(body) if body is not None else None
+                        draws = called is not None and self._draws(called)
+                        yield PythonStage(call, host, None if ops is None else tuple(ops), draws=draws)
+
+    def _draws(self, function: Function) -> bool:
+        """Whether `function`, or one that it calls, draws random numbers on the host."""
+        return leads_to(function, self._drawing, self._draws_itself)
+
+    def _draws_itself(self, function: Function) -> bool | list[Function]:
+        names = (self._infer.names.qualified(call.func) for call in function.calls)
+        if any(has(name, "draws-on-host") for name in names):
+            return True
+        return [target for call in function.calls for target in self._calls.targets(call)]
 
     def _only_computes(self, node: cst.BaseExpression, *, generates: bool = False) -> bool:
         """Whether `node` is a Python function that is known to read nothing that TensorFlow can't read: one of this file,
@@ -135,6 +177,25 @@ class PythonStages:
             return successors.is_for_training(call)
         around = behind | {other.name for way in self._ways(call) for other in way}
         return bool(around & _FOR_TRAINING) and not successors.is_for_evaluation(call)
+
+    def is_followed_by_work(self, call: cst.Call) -> bool:
+        """Whether what a later `map` does to the elements takes far longer than to hand them on: it reads, decodes or resizes
+        something, or runs Python; or the elements are texts, most often paths, with which no step can do anything."""
+        is_text = any(
+            self._infer.names.qualified(node) == "tf.string"
+            for arg in call.args
+            for node in descendants(arg.value)
+            if isinstance(node, cst.Attribute)
+        )
+        return any(
+            stage.name == "map" and (is_text or self._works(stage)) for stage in self._successors.behind(call)
+        )
+
+    def _works(self, stage: Stage) -> bool:
+        given = argument(stage.call, 0, "map_func")
+        function = self._infer.value(given).function if given is not None else None
+        runs_python = function is not None and any(self.host_calls(function))
+        return runs_python or self._mapped_work.reads_or_decodes(stage)
 
     def gets_batches(self, call: cst.Call) -> bool:
         """Whether the elements that the stage of `call` works on may be whole batches."""

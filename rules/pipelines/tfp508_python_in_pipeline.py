@@ -23,7 +23,8 @@ class PythonInPipeline(Rule):
 
     Reports `tf.py_function` and `tf.numpy_function` in functions given to `Dataset.map`, and `from_generator`, in
     pipelines that are trained on, except Python code that reads what TensorFlow can't. Where there are ops for everything the
-    code does (NumPy, arithmetic, reading images, numbers for words), the finding names them.
+    code does (NumPy, arithmetic, reading images, numbers for words), the finding names them. A generator that only hands on
+    what is in memory is a hint where a `map` behind it does the work.
 
     ## Why is this bad?
 
@@ -75,7 +76,12 @@ class PythonInPipeline(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         for stage in model.own(PythonStages).trained_on():
-            yield Report(stage.node, _message(model, stage), as_measured=_is_as_measured(model, stage))
+            yield Report(
+                stage.node,
+                _message(model, stage),
+                as_measured=_is_as_measured(model, stage),
+                minor=stage.hands_on and model.own(PythonStages).is_followed_by_work(stage.call),
+            )
 
 
 def _is_as_measured(model: Model, stage: PythonStage) -> bool:
@@ -86,13 +92,26 @@ def _is_as_measured(model: Model, stage: PythonStage) -> bool:
 
 
 def _message(model: Model, stage: PythonStage) -> str:
+    if stage.hands_on:
+        ragged = " (of ragged tensors, where items differ in length)" if stage.ops is None else ""
+        shuffle = ", and `shuffle` behind it" if stage.shuffled else ""
+        return (
+            "`from_generator` runs Python for each element, only to hand it on; "
+            f"where all are in memory, use `tf.data.Dataset.from_tensor_slices`{ragged}{shuffle}"
+        )
     shown = [f"`{op}`" for op in (stage.ops or ())[:_SHOWN]]
     if "`tf.io.decode_image`" in shown and len(shown) > 1:
         # Else its result has no shape, and `tf.image.resize` refuses it.
         shown[shown.index("`tf.io.decode_image`")] += " with `expand_animations=False`"
     remedy = f"use {', '.join(shown)}" if shown else "TensorFlow's ops can do what it does"
     if stage.ops is None:
-        remedy = "use it only where TensorFlow has no op, or do the work once, before training"
+        # What is drawn anew in each epoch can't be done once.
+        other = (
+            ": `tf.random` draws in `Dataset.map`"
+            if stage.draws
+            else ", or do the work once, before training"
+        )
+        remedy = f"use it only where TensorFlow has no op{other}"
     if stage.node is stage.call:
         return f"`from_generator` runs Python for each element, one at a time; {remedy}"
     assert isinstance(stage.node, cst.Call)

@@ -432,6 +432,68 @@ def test_names_the_ops_that_do_the_same(body: str, message: str) -> None:
     assert finding.message.startswith(message)
 
 
+_HANDS_ON = "`from_generator` runs Python for each element, only to hand it on; where all are in memory, use "
+_SLICES = "`tf.data.Dataset.from_tensor_slices`"
+# What a generator does, whether a `map` behind it reads files, and what is said: the message's beginning, and whether it is a hint.
+HANDING_ON = {
+    "arrays": ("for x in images:\n        yield x", False, _HANDS_ON + _SLICES, False),
+    "paths to images": (
+        "for s in samples:\n        yield s['path']",
+        True,
+        f"{_HANDS_ON}{_SLICES} (of ragged tensors, where items differ in length)",
+        True,
+    ),
+    "paths in random order": (
+        "random.shuffle(samples)\n    for i in range(len(samples)):\n        yield samples[i - 1]",
+        True,
+        f"{_HANDS_ON}{_SLICES} (of ragged tensors, where items differ in length), and `shuffle` behind it",
+        True,
+    ),
+    "what it computes": (
+        "for x in images:\n        yield x - np.mean(x)",
+        True,
+        "`from_generator` runs Python for each element, one at a time; use `tf.reduce_mean`",
+        False,
+    ),
+    "what it makes of items": (
+        "for s in samples:\n        yield tokenizer.encode(s)",
+        False,
+        "`from_generator` runs Python for each element, one at a time; "
+        "use it only where TensorFlow has no op, or do the work once, before training",
+        False,
+    ),
+    "parts drawn at random": (
+        "while True:\n        at = random.randint(0, 9)\n        yield tokenizer.encode(samples[at])",
+        False,
+        "`from_generator` runs Python for each element, one at a time; "
+        "use it only where TensorFlow has no op: `tf.random` draws in `Dataset.map`",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "reads", "message", "minor"), HANDING_ON.values(), ids=HANDING_ON)
+def test_says_of_a_generator_what_would_do_the_same(
+    body: str, reads: bool, message: str, minor: bool
+) -> None:
+    source = (
+        "samples = load()\nimages = np.zeros((9, 3))\ndef read(x):\n    return tf.io.decode_jpeg(tf.io.read_file(x))\n"
+    ) + generated(f"def f():\n    {body}")
+    if reads:
+        source = source.replace("d = d.shuffle(9)", "d = d.map(read).shuffle(9)")
+    (finding,) = findings(CODE, module(source))
+    assert finding.message.startswith(message)
+    assert finding.minor is minor
+
+
+def test_paths_of_which_a_function_of_another_file_makes_images_are_a_hint() -> None:
+    body = "def f():\n    for s in samples:\n        yield s"
+    source = "samples = load()\n" + generated(body).replace("tf.float32", "tf.string")
+    assert not findings(CODE, module(source))[0].minor
+    (finding,) = findings(CODE, module(source.replace("d.shuffle(9)", "d.map(extract).shuffle(9)")))
+    assert finding.minor
+
+
 @pytest.mark.parametrize(("what", "shown"), [("x / 2", True), ("tokenizer.encode(x)", False)])
 def test_gives_the_measured_cost_only_of_what_was_measured(
     what: str, shown: bool, monkeypatch: pytest.MonkeyPatch
