@@ -24,7 +24,7 @@ _METHODS = frozenset(
      "values"]
 )  # fmt: skip
 # Ops that take next to no time beside a call of Python, and methods that take none.
-_LIGHT = ("elementwise", "keeps-bytes", "says-form")
+_LIGHT = ("elementwise", "elementwise-of-two", "elementwise-of-three", "keeps-bytes", "says-form")
 _SHAPES = frozenset({"set_shape", "get_shape"})
 
 

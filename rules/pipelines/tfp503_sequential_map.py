@@ -102,6 +102,7 @@ class SequentialMap(Rule):
                 or _only_computes(model, call, given)
                 or model.successors.is_kept(call)
                 or model.successors.is_only_looked_at(call)
+                or model.decided.never_runs(call)
             ):
                 continue
             function = f"`{given.value}`" if isinstance(given, cst.Name) else "its function"

@@ -83,7 +83,7 @@ class ShuffleAfterDecode(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         for shuffle in model.calls_named("shuffle"):
             late = model.late_shuffles.of(shuffle)
-            if late is not None:
+            if late is not None and not model.decided.never_runs(shuffle):
                 yield Report(
                     shuffle,
                     _message(late),

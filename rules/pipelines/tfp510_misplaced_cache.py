@@ -82,7 +82,7 @@ class MisplacedCache(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         for cache in model.calls_named("cache"):
             late = model.own(LateCaches).of(cache)
-            if late is not None:
+            if late is not None and not model.decided.never_runs(cache):
                 yield Report(
                     cache,
                     _MESSAGES[late.why],

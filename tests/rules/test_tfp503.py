@@ -393,6 +393,7 @@ LOCKED = {
     "a look-up in texts": ("import json", "return json.loads(x.numpy().decode())['a']"),
     "a look-up in a dict": ("ids = {'a': 1}", "return [ids.get(word, 0) for word in x.numpy().split()]"),
     "regular expressions": ("import re", "return len(re.findall('a', x.numpy().decode())) + 1"),
+    "code that is a text": ("", "return eval(x.numpy().decode())"),
     "a function that it calls": ("def parse(text):\n    return float(text)", "return parse(x.numpy())"),
 }
 FREE = {
@@ -419,6 +420,12 @@ def test_python_code_that_lets_go_of_the_lock_is_flagged_without_a_measured_cost
 ) -> None:
     source = PREAMBLE + PYTHON.format(imports=imports, work=work, mapped="f")
     assert costs_told(CODE, source) == [False]
+
+
+def test_arithmetic_beside_python_code_that_holds_the_lock_is_no_work() -> None:
+    imports, work = LOCKED["a look-up in a dict"]
+    mapped = "lambda x: tf.clip_by_value(f(x), 0.0, tf.maximum(x, 1.0))"
+    assert rows(PYTHON.format(imports=imports, work=work, mapped=mapped)) == []
 
 
 def test_ops_beside_python_code_that_holds_the_lock_run_in_parallel() -> None:

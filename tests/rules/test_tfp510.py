@@ -33,6 +33,14 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "a cache behind an option that no caller switches on": """
+        def batches(scaled=True, flat=False):
+            d = ds.map(load).shuffle(99).batch(32)
+            if not scaled and not flat:
+                d = d.cache()
+            return d
+        train = batches()
+        """,
     "a repeat where there is no cache": """
         if training and not options.cache:
             ds = ds.repeat()
@@ -125,6 +133,22 @@ SILENT = {
     "a star": "ds.map(*args).cache()\nds.shuffle(*args, **more).map(load).shuffle(3).cache(*args)",
 }
 FLAGGED = {
+    "an option that one caller switches on": """
+        def batches(scaled=True, flat=False):
+            d = ds.map(load).shuffle(99).batch(32)
+            if not scaled and not flat:
+                d = d.cache()  # <-
+            return d
+        train = batches()
+        other = batches(scaled=False)
+        """,
+    "an option that nobody calls": """
+        def batches(scaled=True, flat=False):
+            d = ds.map(load).shuffle(99).batch(32)
+            if not scaled and not flat:
+                d = d.cache()  # <-
+            return d
+        """,
     "behind two conditions": """
         if training:
             ds = ds.map(flip)

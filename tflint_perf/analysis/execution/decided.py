@@ -151,8 +151,10 @@ def is_left_out(walk: Walk, node: cst.CSTNode, named: Named) -> bool:
 
 
 def constant_of(node: cst.BaseExpression, named: Named) -> Constant:
-    """What an expression is, if it is a constant, or names, `not` and comparisons of such."""
+    """What an expression is, if it is a constant, or names, `not`, `and`, `or` and comparisons of such."""
     match node:
+        case cst.BooleanOperation():
+            return _of_both(node, constant_of(node.left, named), constant_of(node.right, named))
         case cst.Name():
             return _WORDS[node.value] if node.value in _WORDS else named(node)
         case cst.Integer():
@@ -172,3 +174,11 @@ def constant_of(node: cst.BaseExpression, named: Named) -> Constant:
             if isinstance(comparison.operator, cst.NotEqual | cst.IsNot):
                 return (left != right,)
     return None
+
+
+def _of_both(node: cst.BooleanOperation, left: Constant, right: Constant) -> Constant:
+    """What `and` or `or` gives of these: one of them may decide it alone."""
+    decides = isinstance(node.operator, cst.Or)
+    if any(each is not None and bool(each[0]) is decides for each in (left, right)):
+        return (decides,)
+    return (not decides,) if left is not None and right is not None else None
