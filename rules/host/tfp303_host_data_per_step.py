@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.host_batches import HostBatch
 from tflint_perf.analysis.python.syntax import calls_below
 from tflint_perf.rule import Claim, Report, Rule
 
@@ -19,7 +20,7 @@ _REMEDIES = {
     "augmented": "read and augment images in `Dataset.map`",
 }
 _AHEAD = (
-    "makes a batch on the host for each step, in one thread of Keras's beside it: where a batch takes longer than a step, "
+    "makes a batch on the host for {step}, in {threads} beside it: where {batch} longer than a step, "
     "the device waits; {remedy}"
 )
 
@@ -34,7 +35,7 @@ class HostDataPerStep(Rule):
     or what the loop iterates over; functions, generators and classes of all linted files are followed. Also a Keras
     `Sequence` or generator that `fit` trains on, and each `ImageDataGenerator` behind what `fit` is given, where it is
     created. Keras makes such batches in one thread beside the step, so a step waits for them only where they take longer
-    than it does: the severity is `info`, unless images are augmented.
+    than it does: the severity is `info`, unless images are augmented to train on.
 
     ## Why is this bad?
 
@@ -103,12 +104,11 @@ class HostDataPerStep(Rule):
             named = f"`{name}`" if len(name) <= _LONG and "\n" not in name else "this"
             if batch.ahead:
                 is_augmented = batch.how == "augmented"
-                remedy = _REMEDIES["augmented"] if is_augmented else "make it in `Dataset.map`"
                 yield Report(
                     batch.node,
-                    f"{named} {_AHEAD.format(remedy=remedy)}",
+                    f"{named} {_ahead(batch)}",
                     as_measured=False,
-                    minor=not is_augmented,
+                    minor=not is_augmented or batch.validates,
                 )
             else:
                 yield Report(
@@ -117,6 +117,21 @@ class HostDataPerStep(Rule):
                     # The experiment's step waits for eager ops on each sample.
                     as_measured=batch.how == "preprocessed" and not _reads_or_decodes(model, batch.node),
                 )
+
+
+def _ahead(batch: HostBatch) -> str:
+    """What there is to say of a batch that Keras makes beside the step."""
+    threads, needs = "one thread of Keras's", "a batch takes"
+    if batch.several:
+        threads, needs = (
+            "threads of Keras's, of which one runs Python at a time,",
+            "the Python code of a batch takes",
+        )
+    remedy = "make it in `Dataset.map`, or where TensorFlow has no ops for it, in a `Sequence` with several workers"
+    if batch.how == "augmented":
+        remedy = _REMEDIES["augmented"]
+    step = "each step of the validation" if batch.validates else "each step"
+    return _AHEAD.format(step=step, threads=threads, batch=needs, remedy=remedy)
 
 
 def _reads_or_decodes(model: Model, node: cst.BaseExpression) -> bool:

@@ -1138,6 +1138,25 @@ FLAGGED = {
         [6],
         "`source` makes a batch",
     ),
+    "a generator of Keras's for one kind of data, where it is made; a pipeline for others": (
+        """
+        def make(kind):
+            if kind == "drawings":
+                data = ImageDataGenerator(rotation_range=20).flow(images, labels)
+            else:
+                data = dataset.prefetch(2)
+            return data
+        def load(kind):
+            if kind == "photos":
+                return dataset
+            return ImageDataGenerator(rotation_range=20).flow(images, labels)
+        train = make(kind)
+        model.fit(train)
+        model.fit(load(kind))
+        """,
+        [4, 11],
+        "`ImageDataGenerator` makes a batch",
+    ),
     "generators of Keras's that a helper makes": (
         """
         def make():
@@ -1243,6 +1262,33 @@ def test_what_keras_makes_beside_the_step_is_a_hint_without_a_figure() -> None:
     assert "ms" not in fitted.message
     assert "makes a batch on the host on each step" in looped.message
     assert not looped.minor
+
+
+def test_says_what_a_generator_of_images_is_for_and_in_how_many_threads_it_runs() -> None:
+    source = """
+        train = ImageDataGenerator(rotation_range=20).flow_from_directory("train")
+        test = ImageDataGenerator(rescale=1 / 255).flow_from_directory("test")
+        model.fit(train, validation_data=test, workers={})
+        """
+    for workers, threads in ((1, "one thread of"), (4, "threads of"), ("cpu_count() - 1", "threads of")):
+        trains, validates, given = findings("TFP303", _HEAD + dedent(source.format(workers)))
+        assert f"for each step, in {threads} Keras's" in given.message
+        assert f"for each step, in {threads} Keras's" in trains.message
+        assert f"for each step of the validation, in {threads} Keras's" in validates.message
+        assert (given.minor, trains.minor, validates.minor) == (False, False, True)
+
+
+def test_a_batch_for_which_there_may_be_no_ops_needs_several_workers() -> None:
+    source = """
+        class Trees(tf.keras.utils.Sequence):
+            def __getitem__(self, at):
+                return np.stack([walk(tree) for tree in self.trees[at : at + 32]])
+        model.fit(Trees())
+        """
+    (finding,) = findings("TFP303", _HEAD + dedent(source))
+    assert finding.message.endswith(
+        "or where TensorFlow has no ops for it, in a `Sequence` with several workers"
+    )
 
 
 @pytest.mark.parametrize(

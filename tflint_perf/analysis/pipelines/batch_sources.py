@@ -92,6 +92,8 @@ class BatchSources:
             case cst.Name():
                 found = self._infer.bindings_reaching(node)
                 bindings = found[1] if found is not None else []
+                if not path and self._may_be_dataset(b.value for b in bindings if b.path == ()):
+                    return None
                 return _first(self._of_binding(b, found[0], path) for b in bindings if found is not None)
             case cst.Attribute():
                 return self._of_attribute(node, path)
@@ -126,8 +128,14 @@ class BatchSources:
     def _returned(self, function: Function, path: tuple[int, ...]) -> Batch | None:
         if function.yields:
             return None if path else self._of_generator(function)
-        given = (returned.value for returned in function.returns)
+        given = [returned.value for returned in function.returns]
+        if not path and self._may_be_dataset(given):
+            return None
         return _first(self._of(value, path) for value in given if value is not None)
+
+    def _may_be_dataset(self, given: Iterable[cst.BaseExpression | None]) -> bool:
+        """Whether one of several ways to make the batches is a dataset: then it depends on the settings whether Python does."""
+        return any(each is not None and self._infer.value(each).kind == "dataset" for each in given)
 
     def _of_generator(self, function: Function) -> Batch | None:
         """How the generator `function` makes its batches: by itself, or by flows of Keras's that it goes through."""

@@ -40,14 +40,20 @@ from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.records import dataclass
 
 
+# Stands for a number of workers that is not in sight.
+_SEVERAL = 2
+
+
 @dataclass(frozen=True, slots=True)
 class HostBatch:
-    """An expression that gives a batch to a step loop, how the batch is made, and whether Keras makes it `ahead` of the step,
-    in a thread beside it."""
+    """An expression that gives a batch to a step loop, how the batch is made, and whether Keras makes it `ahead` of the step:
+    in a thread beside it, or in `several`; `validates` says that nothing is trained on it."""
 
     node: cst.BaseExpression
     how: Batch
     ahead: bool = False
+    several: bool = False
+    validates: bool = False
 
 
 class HostBatches:
@@ -86,9 +92,7 @@ class HostBatches:
             node = loop.node
             if not isinstance(node, cst.CompFor) and self._batch_loops.takes_batches(loop):
                 yield from self._one_a_statement(filter(self._is_data, self._in_loop(loop, node)))
-        yield from self._one_a_statement(
-            HostBatch(node, how, ahead=True) for node, how in self._made_for_fit.all()
-        )
+        yield from self._one_a_statement(self._made_for_fit.all())
 
     def _one_a_statement(self, batches: Iterable[HostBatch]) -> Iterator[HostBatch]:
         """The first batch of each statement: `x, y = np.array(…), np.array(…)` makes one. Draws make one together."""
@@ -221,7 +225,7 @@ class MadeForFit:
         self._sources = batch_makers.sources
         self._makers = Makers(infer, calls)
 
-    def all(self) -> Iterator[tuple[cst.BaseExpression, Batch]]:
+    def all(self) -> Iterator[HostBatch]:
         """What each `fit` is given to train on, and the generators of images behind that; each once."""
         fits = [call for call in self._walk.calls_named(*FITS) if self._trains(call)]
         seen: set[cst.CSTNode] = set()
@@ -230,22 +234,43 @@ class MadeForFit:
             how = self._sources.of(given) if given is not None else None
             if given is not None and how is not None and (made := self._made_at(given)) not in seen:
                 seen.add(made)
-                yield given, how
+                yield HostBatch(given, how, ahead=True, several=self._workers(call) not in (None, 0, 1))
         if self._sources.has_flows():
-            for maker in dict.fromkeys([*self._behind(fits), *self._for_others()]):
-                yield maker.func, "augmented"
+            yield from self._makers_behind(fits)
+
+    def _makers_behind(self, fits: list[cst.Call]) -> Iterator[HostBatch]:
+        """The generators of images that make what is trained on, then those that only make what is validated on."""
+        found: dict[cst.Call, HostBatch] = {}
+        for call in fits:
+            for maker in self._makers_of(fitted(call)):
+                several = self._workers(call) not in (None, 0, 1)
+                found.setdefault(maker, HostBatch(maker.func, "augmented", ahead=True, several=several))
+        for maker in self._for_others():
+            found.setdefault(maker, HostBatch(maker.func, "augmented", ahead=True))
+        for call in fits:
+            for maker in self._makers_of(keyword_argument(call, "validation_data")):
+                several = self._workers(call) not in (None, 0, 1)
+                batch = HostBatch(maker.func, "augmented", ahead=True, several=several, validates=True)
+                found.setdefault(maker, batch)
+        yield from found.values()
 
     def _trains(self, call: cst.Call) -> bool:
         """Whether `call` is a `fit` of Keras that waits for Python to make batches: not one for which several processes
         do that at a time."""
-        workers = self._infer.integers.only(keyword_argument(call, "workers"))
-        asked = keyword_argument(call, "workers") is not None and workers not in (0, 1)
-        if asked and is_name(keyword_argument(call, "use_multiprocessing"), "True"):
+        if self._workers(call) not in (None, 0, 1) and is_name(
+            keyword_argument(call, "use_multiprocessing"), "True"
+        ):
             return False
         return isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).kind in (
             "model",
             "unknown",
         )
+
+    def _workers(self, call: cst.Call) -> int | None:
+        """How many workers make the batches of a `fit`, or several where that is not in sight; None where none are asked for."""
+        given = keyword_argument(call, "workers")
+        only = self._infer.integers.only(given)
+        return only if only is not None or given is None else _SEVERAL
 
     def _made_at(self, given: cst.BaseExpression) -> cst.CSTNode:
         """Where `given`, the argument of a `fit`, is made, as far as one name shows."""
@@ -253,11 +278,9 @@ class MadeForFit:
         made = found[1][0].value if found is not None and len(found[1]) == 1 else None
         return made if made is not None else given
 
-    def _behind(self, fits: list[cst.Call]) -> Iterator[cst.Call]:
-        for call in fits:
-            for given in (fitted(call), keyword_argument(call, "validation_data")):
-                if given is not None:
-                    yield from self._makers.of(given)
+    def _makers_of(self, given: cst.BaseExpression | None) -> Iterator[cst.Call]:
+        if given is not None:
+            yield from self._makers.of(given)
 
     def _for_others(self) -> Iterator[cst.Call]:
         """The generators of images that functions give to other files, which train on them."""
