@@ -8,6 +8,7 @@ from textwrap import dedent
 import pytest
 
 from tflint_perf.config.settings import Settings
+from tflint_perf.finding import Finding
 from tflint_perf.project.linting import lint_files
 
 PICTURES = """
@@ -64,13 +65,17 @@ TRAIN = """
 
 def rows(folder: Path, program: str) -> list[int]:
     """The rows of the module of pictures that are flagged, by what a program elsewhere does."""
+    return [finding.start.row for finding in found(folder, program)]
+
+
+def found(folder: Path, program: str) -> list[Finding]:
     (folder / "pyproject.toml").touch()
     texts = {"pictures.py": PICTURES, "reader.py": READER, "train.py": TRAIN + program}
     for name, text in texts.items():
         (folder / name).write_text(dedent(text).lstrip("\n"))
     settings = Settings(root=folder, rules=frozenset({"TFP304"}), project_root=folder)
     results = lint_files([folder / name for name in texts], settings, 1)
-    return [finding.start.row for result in results for finding in result.findings]
+    return [finding for result in results for finding in result.findings]
 
 
 FLAGGED = {
@@ -124,3 +129,11 @@ def test_flags_what_a_training_loop_reads(tmp_path: Path, program: str, expected
 @pytest.mark.parametrize("program", SILENT.values(), ids=SILENT.keys())
 def test_leaves_alone_what_no_step_reads(tmp_path: Path, program: str) -> None:
     assert rows(tmp_path, program) == []
+
+
+def test_what_fit_draws_in_another_file_is_read_beside_the_step(tmp_path: Path) -> None:
+    for program, is_hint in (
+        ("    model.fit(Album(), epochs=3)\n", True),
+        (FLAGGED["an iterator that an object gives"][0], False),
+    ):
+        assert [finding.minor for finding in found(tmp_path, program)] == [is_hint]

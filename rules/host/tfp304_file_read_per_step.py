@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Loop, Model
+from tflint_perf.analysis.python.syntax import argument, calls_below
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_expression
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -24,7 +25,8 @@ class FileReadPerStep(Rule):
 
     Reports `open`, `np.load`, `np.loadtxt`, `pd.read_*`, `cv2.imread`, `PIL.Image.open`, `tf.io.read_file` in eager
     mode and the like that run per step in a loop that trains, also in generators and sequences that `fit` draws from,
-    and the same file read again on each step of any loop. Keras reads for `fit` in one thread beside the step, so a step waits
+    and the same file read again on each step of any loop. Of several reads in one statement, or in two branches, the first.
+    Keras reads for `fit` in one thread beside the step, so a step waits
     for a file only where reading takes longer than it does: the severity is `info`.
 
     ## Why is this bad?
@@ -53,7 +55,7 @@ class FileReadPerStep(Rule):
     ## What is left alone
 
     Reads before the loop, once an epoch, under a condition (except on settings) or behind a cache; writing; functions that a `tf.data`
-    pipeline calls; a file that the loop writes itself; loops over files, or a list of their contents, that only predict, and so read each once. A read is moved
+    pipeline calls; a file that the loop writes itself; loops that only write what they make of files to others; loops over files, or a list of their contents, that only predict, and so read each once. A read is moved
     only where nothing in the loop writes files or may change what was read; that is unsafe, since other programs write files.
 
     ## Sources
@@ -81,6 +83,7 @@ class FileReadPerStep(Rule):
     claim = Claim("step time", least=1.2, at="for `np.loadtxt`")
 
     def check(self, model: Model) -> Iterator[Report]:
+        told: list[cst.Call] = []
         for call in model.file_reads.all():
             if not model.is_eager(call) or model.once.runs_seldom(call):
                 continue
@@ -99,15 +102,31 @@ class FileReadPerStep(Rule):
                     as_measured=not ahead and _parses_lines(model, call),
                     minor=ahead,
                 )
-            elif model.file_reads.are_for_training(call) or not (
-                _is_gone_over(model, call) or model.single_passes.hold(call)
-            ):
+            elif model.file_reads.is_the_same_for_all_batches(call):
                 yield Report(
                     call,
-                    f"`{name}` {_AHEAD if ahead else _ON_EACH_STEP}; read files in a `tf.data` pipeline",
+                    f"`{name}` reads the same file for each batch; read it once, in `__init__`",
+                    as_measured=False,
+                    minor=ahead,
+                )
+            elif model.file_reads.are_for_training(call) or not _needs_no_pipeline(model, call):
+                if any(_is_one_read(model, other, call) for other in told):
+                    continue
+                told.append(call)
+                yield Report(
+                    call,
+                    f"`{name}` {_AHEAD if ahead else _ON_EACH_STEP}; {_remedy(model, call)}",
                     as_measured=False,  # the experiment reads one file, which is read once in its fast form
                     minor=ahead,
                 )
+
+
+def _remedy(model: Model, call: cst.Call) -> str:
+    statement = model.statement_of(call)
+    below = calls_below(statement.body) if isinstance(statement, cst.With) else calls_below(statement)
+    if any(has(model.qualified(each.func), "loads-objects") for each in below):
+        return "no pipeline of `tf.data` reads objects of Python, so store what is made of them once, before training"
+    return "read files in a `tf.data` pipeline"
 
 
 def _parses_lines(model: Model, call: cst.Call) -> bool:
@@ -115,9 +134,55 @@ def _parses_lines(model: Model, call: cst.Call) -> bool:
     return has(model.qualified(call.func), "parses-lines")
 
 
-def _is_gone_over(model: Model, call: cst.Call) -> bool:
-    """Whether `call` reads one of the files that the program reads once, one after the other."""
-    return model.file_reads.runs_over_files_alone(call) or model.file_reads.is_of_each(call)
+def _needs_no_pipeline(model: Model, call: cst.Call) -> bool:
+    """Whether no step waits for `call`, or the program reads each file once, one after the other, and trains nothing."""
+    reads = model.file_reads
+    gone_over = reads.runs_over_files_alone(call) or reads.is_of_each(call)
+    return gone_over or model.single_passes.hold(call) or _only_prepares(model, call)
+
+
+def _only_prepares(model: Model, call: cst.Call) -> bool:
+    """Whether the loops that run `call` write what they make of files to others, and ask no model: records to train on, say."""
+    function = model.function_at(call)
+    loops = list(model.file_reads.step_loops(call))
+    if not loops or (function is not None and model.calls.callers_outside(function)):
+        return False
+    return all(
+        model.file_reads.writes(loop) is not None
+        and not any(
+            model.element_uses.use_of_call(each) or model.train_calls.may_train(each)
+            for each in model.file_reads.calls_in(loop)
+        )
+        for loop in loops
+    )
+
+
+def _is_one_read(model: Model, first: cst.Call, call: cst.Call) -> bool:
+    """Whether `call` reads what `first` opens, or one mend is that of both: they are parts of one statement, or one of them is
+    run instead of the other."""
+    given = argument(call, 0)
+    found = model.infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
+    if given is first or (found is not None and [binding.value for binding in found[1]] == [first]):
+        return True
+    statement = model.statement_of(call)
+    if isinstance(statement, cst.BaseSmallStatement) and statement is model.statement_of(first):
+        return True
+    chosen = next((node for node in _around(model, call) if isinstance(node, cst.If)), None)
+    return (
+        isinstance(chosen, cst.If)
+        and isinstance(chosen.orelse, cst.Else)
+        and any(node is chosen.orelse for node in _around(model, call))
+        and any(node is chosen.body for node in _around(model, first))
+        and next(node for node in _around(model, first) if isinstance(node, cst.If)) is chosen
+    )
+
+
+def _around(model: Model, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What `node` stands in, from the inside out."""
+    current = model.parent(node)
+    while current is not None:
+        yield current
+        current = model.parent(current)
 
 
 def _is_the_same(model: Model, call: cst.Call, loop: Loop) -> bool:

@@ -18,6 +18,7 @@ from tflint_perf.analysis.python.syntax import (
     callee_name,
     keyword_argument,
     mentions,
+    names_read,
     same_code,
     string,
     target_names,
@@ -75,11 +76,18 @@ class FileReads:
 
     def training_loop(self, node: cst.CSTNode) -> Loop | None:
         """The step loop that trains and runs `node`, here or through a call; None where there is none."""
-        return next(self._training_loops(node, set()), None)
+        return next(self._training_loops(node), None)
 
-    def _training_loops(self, node: cst.CSTNode, seen: set[Function]) -> Iterator[Loop]:
+    def _training_loops(self, node: cst.CSTNode) -> Iterator[Loop]:
+        return filter(self.is_trained_in, self.step_loops(node))
+
+    def step_loops(self, node: cst.CSTNode) -> Iterator[Loop]:
+        """The step loops of this file that run `node`, here or through calls."""
+        return self._step_loops(node, set())
+
+    def _step_loops(self, node: cst.CSTNode, seen: set[Function]) -> Iterator[Loop]:
         loop = self._loops.step_loop(node)
-        if loop is not None and self.is_trained_in(loop):
+        if loop is not None:
             yield loop
         function = self._calls.function_at(node)
         if function is None or function in seen or (loop is not None and not loop.yields):
@@ -88,7 +96,7 @@ class FileReads:
         is_driven = bool(function.yields) or function.name in RUN_OVER
         for site in self._loops.drivers(function) if is_driven else self._calls.sites(function):
             if self._loops.is_per_step(site):
-                yield from self._training_loops(site, seen)
+                yield from self._step_loops(site, seen)
 
     def are_for_training(self, node: cst.CSTNode) -> bool:
         """Whether a step loop that trains runs `node`: here, through calls, in another file, or in Keras's `fit`."""
@@ -111,17 +119,22 @@ class FileReads:
 
     def _is_drawn_by_fit(self, node: cst.CSTNode, seen: set[Function]) -> bool:
         function = self._calls.function_at(node)
-        if function is None or function in seen or self._calls.callers_outside(function):
+        if function is None or function in seen:
             return False
         seen.add(function)
+        outside = [caller for caller in self._calls.callers_outside(function) if caller.per_step]
+        if not all(caller.is_fit for caller in outside):
+            return False
         sites = self._calls.sites(function)
-        return function in self._loops.fits or (
-            bool(sites) and all(self._is_drawn_by_fit(site, seen) for site in sites)
+        return (
+            function in self._loops.fits
+            or bool(outside)
+            or (bool(sites) and all(self._is_drawn_by_fit(site, seen) for site in sites))
         )
 
     def are_before_steps_of(self, loop: Loop) -> bool:
         """Whether each step of `loop`, which trains, reads a file."""
-        return any(loop is other for read in self.all() for other in self._training_loops(read, set()))
+        return any(loop is other for read in self.all() for other in self._training_loops(read))
 
     def calls_in(self, loop: Loop) -> list[cst.Call]:
         """The calls that one iteration of `loop` makes, also in loops inside and in functions of this file."""
@@ -176,6 +189,32 @@ class FileReads:
             sites = (site for site in self._calls.sites(function) if self._loops.is_per_step(site))
             loops = [self._loops.innermost_loop(site) for site in sites]
         return bool(loops) and all(runs_over_files(self._infer, each) for each in loops)
+
+    def is_the_same_for_all_batches(self, read: cst.Call) -> bool:
+        """Whether a method that Keras asks for batches reads a file that none of its arguments has to do with: by names of the
+        module, and by what the object was made with."""
+        function = self._calls.function_at(read)
+        if function is None or function.name not in RUN_OVER or self._loops.innermost_loop(read) is not None:
+            return False
+        return bool(read.args) and all(
+            self._is_steady(name) for arg in read.args for name in names_read(arg.value)
+        )
+
+    def _is_steady(self, name: cst.Name) -> bool:
+        attribute = self._walk.parents.get(name)
+        found = self._infer.bindings_reaching(name)
+        if found is None or found[0] is self._walk.top:
+            return True
+        function = found[0].function
+        if (
+            function is None
+            or function.positional[:1] != [name.value]
+            or not isinstance(attribute, cst.Attribute)
+        ):
+            return False
+        made = self._infer.classes.bindings_of(attribute)
+        homes = [self._calls.function_at(binding.node) for binding in made]
+        return bool(homes) and all(home is not None and home.name == "__init__" for home in homes)
 
     def writes(self, loop: Loop) -> cst.Call | None:
         """A call in an iteration of `loop` that may change a file."""

@@ -103,6 +103,11 @@ class Caller:
     passing: bool = False
     each_step: tuple[Via, ...] = field(default=(), compare=False)
 
+    @property
+    def is_fit(self) -> bool:
+        """Whether Keras's `fit` makes the call, in a thread beside its steps."""
+        return any(via.kind == "fit" for via in self.each_step[:1])
+
     def fates_of(self, path: tuple[int, ...]) -> frozenset[Fate]:
         """What becomes of the part that `path` leads to of what the call gives."""
         if not path:
