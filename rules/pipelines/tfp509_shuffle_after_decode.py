@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+import libcst as cst
+
 from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.pipelines.growth import OF_BYTES
@@ -13,6 +15,7 @@ from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .chains import move_behind, move_in_front
+from .late_caches import LateCaches
 from .mapped_work import MappedWork
 
 # These give the same wherever the shuffle stands.
@@ -56,7 +59,7 @@ class ShuffleAfterDecode(Rule):
     after `cache`: in front of it, it would give one order for good. Batches of what its loader shuffles, as
     `image_dataset_from_directory` does, and one batch of all samples. One after a `batch` that makes sequences, which
     are batched again later. A generator whose elements `take` and `skip` split into several datasets.
-    Datasets that nothing reads, or of which only a few elements are looked at.
+    One whose order a `cache` behind it keeps for all epochs: TFP510 has that moved. Datasets that nothing reads, or of which only a few elements are looked at.
 
     ## Sources
 
@@ -83,15 +86,24 @@ class ShuffleAfterDecode(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         for shuffle in model.calls_named("shuffle"):
             late = model.late_shuffles.of(shuffle)
-            if late is not None and not model.decided.never_runs(shuffle):
-                yield Report(
-                    shuffle,
-                    _message(late),
-                    partial(_shuffle_first, late),
-                    # The experiment holds decoded images.
-                    as_measured=late.how not in (BATCHES, OF_BYTES)
-                    and not model.own(MappedWork).decodes_sound(late.stages[0]),
-                )
+            if late is None or model.decided.never_runs(shuffle) or _is_kept_by_late_cache(model, shuffle):
+                continue
+            yield Report(
+                shuffle,
+                _message(late),
+                partial(_shuffle_first, late),
+                # The experiment holds decoded images.
+                as_measured=late.how not in (BATCHES, OF_BYTES)
+                and not model.own(MappedWork).decodes_sound(late.stages[0]),
+            )
+
+
+def _is_kept_by_late_cache(model: Model, shuffle: cst.Call) -> bool:
+    """Whether a cache behind keeps the order of the first epoch: what is to be moved is the cache, as TFP510 says."""
+    late_caches = model.own(LateCaches)
+    behind = model.successors.behind(shuffle)
+    found = (late_caches.of(stage.call) for stage in behind if stage.name == "cache")
+    return any(late is not None and late.stages[0].call is shuffle for late in found)
 
 
 def _message(late: LateShuffle) -> str:

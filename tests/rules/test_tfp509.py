@@ -42,6 +42,10 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "an order that a cache keeps, which is to be moved": """
+        kept = records.batch(32).shuffle(99).prefetch(16).cache()
+        model.fit(kept, epochs=3)
+        """,
     "a few small images in floats": """
         def f(image, label):
             return tf.cast(image, tf.float32) / 255., label

@@ -39,7 +39,6 @@ from tflint_perf.analysis.values.keras_flows import Makers
 from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.records import dataclass
 
-
 # Stands for a number of workers that is not in sight.
 _SEVERAL = 2
 
