@@ -63,7 +63,7 @@ class SequentialMap(Rule):
 
     Functions that are seen to be stateless, and those that can be seen but call what can't, unless automatic parallelization
     is off; even then, arithmetic on whole batches, which costs next to nothing. What a `cache` after the `map` keeps
-    from the first of several epochs on, and maps of which only a few elements are looked at. Python code that makes records
+    from the first of several epochs on, what is made one tensor with `get_single_element`, and maps of which only a few elements are looked at. Python code that makes records
     to be written. Python code that holds the interpreter's lock, as all does that waits for no file and computes in no
     library: parallel calls of it would take turns. The fix is safe only for functions that are known to do nothing but compute, on elements that nothing changes meanwhile.
     In parallel, random draws go to other elements, and a variable is read before the step that changes it.
@@ -101,6 +101,7 @@ class SequentialMap(Rule):
                 or (nature in ("stateless", "shaping", "open") and not is_off)
                 or _only_computes(model, call, given)
                 or model.successors.is_kept(call)
+                or (_is_taken_as_one(model, call) and not model.successors.is_consumed(call))
                 or model.successors.is_only_looked_at(call)
                 or model.decided.never_runs(call)
             ):
@@ -117,8 +118,7 @@ class SequentialMap(Rule):
                 as_measured=nature == "stateful"
                 and not is_off
                 and not batched
-                and model.own(MappedWork).looks_up(given)
-                and not _is_taken_as_one(model, call),
+                and model.own(MappedWork).looks_up(given),
             )
 
 
@@ -131,6 +131,7 @@ def _is_taken_as_one(model: Model, call: cst.Call) -> bool:
     """Whether the program makes one tensor of all that `call` gives, once and for all."""
     return any(
         isinstance(taken.func, cst.Attribute)
+        and model.loops.innermost_loop(taken) is None
         and any(stage.call is call for way in model.value(taken.func.value).pipelines for stage in way)
         for taken in model.calls_named("get_single_element")
     )

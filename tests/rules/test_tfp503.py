@@ -31,6 +31,11 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "what is made one tensor": "words = single.map(lambda x: table.lookup(x)).batch(9999).get_single_element()",
+    "what a function makes one tensor": (
+        "def read(rows):\n    return rows.batch(9999).get_single_element()\n"
+        "words = single.map(lambda x: table.lookup(x)).apply(read)"
+    ),
     "what is looked at, and no more": "ds = single.map(distort).batch(32)\nfor x in ds.take(1):\n    show(x)",
     "an iterator by a name, from which one batch is taken": "ds = single.map(distort).batch(32)\nit = iter(ds)\nshow(next(it))",
     "work that a cache keeps": (
@@ -434,6 +439,21 @@ def test_ops_beside_python_code_that_holds_the_lock_run_in_parallel() -> None:
     assert len(rows(PYTHON.format(imports=imports, work=work, mapped=mapped))) == 1
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "for epoch in range(9):\n"
+        "    words = single.map(lambda x: table.lookup(x)).batch(9999).get_single_element()\n"
+        "    model.fit(words)\n",
+        "words = single.map(lambda x: table.lookup(x)).batch(99)\n"
+        "first = words.get_single_element()\n"
+        "model.fit(words)\n",
+    ],
+)
+def test_what_is_made_one_tensor_anew_or_is_trained_on_as_well_is_flagged(source: str) -> None:
+    assert len(rows(source)) == 1
+
+
 MEASURED = {
     "single.map(lambda x: table.lookup(x))": True,
     "single.batch(32).map(lambda x: table.lookup(x))": False,
@@ -441,9 +461,6 @@ MEASURED = {
     "words = tf.keras.layers.StringLookup()\nsingle.map(words)": True,
     "def find(x):\n    return table.lookup(x)\nsingle.map(lambda x: find(x))": True,
     "def show(x):\n    tf.print(x)\n    return x\nsingle.map(show)": False,
-    "words = single.map(lambda x: table.lookup(x)).batch(9999).get_single_element()": False,
-    "def read(rows):\n    return rows.batch(9999).get_single_element()\n"
-    "words = single.map(lambda x: table.lookup(x)).apply(read)": False,
     "words = single.map(lambda x: table.lookup(x)).batch(32)\none = other.batch(9999).get_single_element()": True,
     "single.map(lambda x: tf.image.random_hue(x, 0.1))": False,
     "single.map(distort)": False,
