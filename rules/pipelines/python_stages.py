@@ -182,7 +182,7 @@ class PythonStages:
         """Whether what a later `map` does to the elements takes far longer than to hand them on: it reads, decodes or resizes
         something, or runs Python; or the elements are texts, most often paths, with which no step can do anything."""
         is_text = any(
-            self._infer.names.qualified(node) == "tf.string"
+            has(self._infer.names.qualified(node), "type-of-texts")
             for arg in call.args
             for node in descendants(arg.value)
             if isinstance(node, cst.Attribute)

@@ -74,6 +74,7 @@ What it computes
 - `keeps-size`: a layer that gives images of the size that it gets; of other layers of Keras it is open how large elements become.
 - `size-known`: the same of functions of Python and NumPy: what it does to the size of an element is known: nothing.
 - `keeps-bytes`: leaves 8-bit numbers what they are, be they more or fewer: a crop does.
+- `type-of-texts`: the type that says of a tensor that it holds texts.
 - `keeps-eight-bits`: leaves the type of an array and about as many numbers in it.
 - `keeps-floats`: gives floats of floats. `of-floats`: a layer that gives floats, whatever it is given. `of-integers`: one that may
   make integers of floats.
