@@ -85,7 +85,7 @@ class Finding:
     lines from `start.row` to `end.row`. `other` is the fix to try where `fix` does not pay, if bold fixes are asked for. `noqa_row` is the row at whose end a `# noqa` suppresses it.
     `each_step` says why it runs on each step, from the loop down to the call of the function that it is in; () where
     that is not so, or not what it is about. `own_cost` is there where a run of the program judged it. `to_prove` says that there
-    is no fix but a bold one, and that nobody has asked for those; `minor`, that its place costs little in any program.
+    is no fix but a bold one, and that nobody has asked for those; `minor`, that its place costs little in any program. `beside` says what else the remedy goes with.
     """
 
     code: str
@@ -102,9 +102,12 @@ class Finding:
     own_cost: OwnCost | None = None
     to_prove: bool = False
     minor: bool = False
+    beside: str = ""
 
     @property
     def remark(self) -> str | None:
-        """The note, and how a bold fix is had where there is no other."""
-        tries = "`tflint-perf prove --bold-fixes` tries one that only a run can judge"
-        return "; ".join(filter(None, [self.note, tries])) if self.to_prove else self.note
+        """What the remedy goes with, the note, and how a bold fix is had where there is no other."""
+        tries = (
+            "`tflint-perf prove --bold-fixes` tries one that only a run can judge" if self.to_prove else ""
+        )
+        return "; ".join(filter(None, [self.beside, self.note, tries])) or None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tflint_perf.edit import Editor
 
 
-__all__ = ["Claim", "Metric", "Refusal", "Repair", "Report", "Rule"]
+__all__ = ["Beside", "Claim", "Metric", "Refusal", "Repair", "Report", "Rule"]
 
 # What a run measures. "first step" is the time to the first loss, "device memory" what the GPU's driver has given
 # to the process, "peak device memory" what tensors took of it at most, "graph ops" the ops in all graphs alive.
@@ -58,6 +58,14 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """What a finding's remedy goes with: `text`, in which `{lines}` are those of `nodes`."""
+
+    text: str
+    nodes: tuple[cst.CSTNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """A finding as a rule gives it: a node of the tree, and what to say about it.
 
@@ -65,7 +73,7 @@ class Report:
     fixes are asked for: `prove` tries it where the other does not pay, or first. `as_measured` is False for a form of
     the rule's case other than the one in its experiment: no figure is said with it. What it costs is `minor` where
     that is paid once, beside training or long after it, or is next to nothing. `steps` is the way from a loop
-    that only this rule takes for one of steps.
+    that only this rule takes for one of steps. `beside` says what the remedy goes with, and where that is.
     """
 
     node: cst.CSTNode
@@ -76,6 +84,7 @@ class Report:
     bold_first: bool = False
     steps: Way = ()
     minor: bool = False
+    beside: tuple[Beside, ...] = ()
 
 
 class Rule(ABC):

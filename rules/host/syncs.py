@@ -73,14 +73,15 @@ class Syncs:
         self._on_each_step: dict[cst.CSTNode, bool] = {}
         self._asked_for: dict[cst.CSTNode | None, set[str]] = {}
 
-    def of_statement(self, statement: cst.CSTNode) -> list[Sync]:
-        """The copies that a statement makes; of a compound one those in its head."""
+    def of_statement(self, statement: cst.CSTNode, *, asked_for: bool = False) -> list[Sync]:
+        """The copies that a statement makes; of a compound one those in its head. Those of what decides how the step goes
+        on are left out, unless they are `asked_for`."""
         return [
             Sync(node, tensor, frozenset(self._fates(node, tensor)))
             for part in _head(statement)
             for node in descendants_here(part)
             if isinstance(node, cst.BaseExpression)
-            for tensor in self._copied(node)
+            for tensor in self._copied(node, asked_for=asked_for)
         ]
 
     def _fates(self, node: cst.BaseExpression, tensor: cst.BaseExpression) -> set[Fate]:
@@ -115,7 +116,7 @@ class Syncs:
             current = self._walk.parents.get(current)
         return current is holder
 
-    def _copied(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    def _copied(self, node: cst.BaseExpression, *, asked_for: bool) -> list[cst.BaseExpression]:
         """The tensors, or lists of them, that an expression itself copies to the host."""
         copied = []
         for taken in map(_without_keys, self._taken(node)):
@@ -130,7 +131,7 @@ class Syncs:
                         or self._is_given_what_is_made_there(part)
                     )
                     # Python can count as well, whatever the count decides.
-                    and (self._on_device.counts_steps(part) or not self._is_asked_for(part))
+                    and (asked_for or self._on_device.counts_steps(part) or not self._is_asked_for(part))
                 )
             ]
         return copied

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 
 import libcst as cst
@@ -17,25 +17,31 @@ from tflint_perf.analysis.python.syntax import callee_name, descendants
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.edit import Editor
 from tflint_perf.edit.behind import behind_counter
-from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+from tflint_perf.rule import Beside, Claim, Refusal, Repair, Report, Rule
 
 from .progress_bars import counts_its_calls, remedy_on_bar
 from .syncs import Copying, Sync, Syncs
 
 _EVERY = 100
+# Where a loop is known to be so short that next to nothing would be shown, every tenth step is.
+_SHORT = 500
+_EVERY_IN_SHORT = 10
 # A tensor with a longer name than this is called "a tensor".
 _LONG = 40
-_OF_ARRAYS = "add it up on the device, as a tensor"
+_AS_TENSOR = "add it up on the device, as a tensor"
 _REMEDIES = {
     "counted": "count the steps in a Python number",
     "summed": "add it up on the device, in a `tf.keras.metrics.Mean` that the compiled step updates",
-    "shown": f"show it every {_EVERY} steps, under `if {{counter}} % {_EVERY} == 0:`",
+    "shown": "show it every {every} steps, under `if {counter} % {every} == 0:`",
     "glanced": "copy it only where it is used",
     "later": "read it once, after the loop",
     "drawn": "copy only what is looked at, or one batch while the next one is computed",
+    "filed": "write it every {every} steps, under `if {counter} % {every} == 0:`",
     "returned": "compute with it on the device",
     "unused": "nothing reads the copy",
 }
+# What becomes of an element that somebody only looks at.
+_LOOKED_AT = frozenset({"drawn", "filed", "shown"})
 # The experiment prints a loss.
 _MEASURED = frozenset({"shown", "glanced"})
 _PLAIN = frozenset({"array", "tensor", "string", "number", "list", "dict"})
@@ -82,11 +88,13 @@ class HostSyncPerStep(Rule):
     What runs under a guard or another condition, unless that holds on most steps (`if len(memory) > 1000`), once an
     epoch, in a loop of up to ten steps, or in one without training that the program goes through once beside it; values that decide what the program does, reach an environment, or are
     kept in a list or an attribute; code in `with tf.device("/cpu:0")`; elements of a dataset, shapes and strings, which are already on the host; and what comes
-    after `train_on_batch` and the like, which have waited for the device; pictures and files that a loop makes of a dataset's
-    elements without a model; results of a call of which the step needs another
+    after `train_on_batch` and the like, which have waited for the device; files that a loop without training makes; what a loop without
+    a model shows of a dataset's elements; results of a call of which the step needs another
     copy anyway. The fix
     moves only statements that do nothing but show values: it leaves a progress bar that counts its calls, `bar.update(1)`, as it
     is. Such a bar can be given the value of a few steps ago, for which nobody has to wait any more.
+
+    A step that waits in several lines waits until none of them is left: the finding tells of the others.
 
     ## Sources
 
@@ -112,21 +120,68 @@ class HostSyncPerStep(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code() or model.devices.uses_no_gpu():
             return
-        for statement in model.own(Copying).statements:
-            sync = _flagged(model, statement)
-            if sync is not None:
-                as_measured = (
-                    sync.fates <= _MEASURED
-                    and not _is_eager_or_none(model)
-                    and _is_number_of_compiled_step(model, sync, statement)
-                )
-                yield Report(
-                    model.own(Syncs).place_of(sync),
-                    _message(model, sync, statement),
-                    partial(_show_seldom, statement=statement, sync=sync),
-                    as_measured=as_measured,
-                    minor=not as_measured,  # what was measured is as dear as any, and costs little
-                )
+        flagged = {
+            statement: sync
+            for statement in model.own(Copying).statements
+            if (sync := _flagged(model, statement)) is not None
+        }
+        for statement, sync in flagged.items():
+            needed = _needed_beside(model, statement)
+            as_measured = (
+                sync.fates <= _MEASURED
+                and not needed
+                and not _is_eager_or_none(model)
+                and _is_number_of_compiled_step(model, sync, statement)
+            )
+            yield Report(
+                model.own(Syncs).place_of(sync),
+                _message(model, sync, statement),
+                partial(_show_seldom, statement=statement, sync=sync),
+                as_measured=as_measured,
+                minor=not as_measured,  # what was measured is as dear as any, and costs little
+                beside=tuple(_told_of_step(model, statement, flagged, needed)),
+            )
+
+
+def _told_of_step(
+    model: Model, statement: cst.CSTNode, flagged: Collection[cst.CSTNode], needed: tuple[cst.CSTNode, ...]
+) -> Iterator[Beside]:
+    """Where the same step waits as well: nothing is gained until it does so nowhere."""
+    others = tuple(other for other in _copying_beside(model, statement) if other in flagged)
+    if others:
+        yield Beside("the step waits in {lines}, too: change all of them together", others)
+    if needed:
+        yield Beside(
+            "the step waits in {lines}, too, for what decides how it goes on: nothing is gained unless it asks for that seldom",
+            needed,
+        )
+
+
+def _needed_beside(model: Model, statement: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
+    """The tests of the same step for which a tensor is copied each time."""
+    copies = model.own(Syncs)
+    return tuple(
+        other
+        for other in _copying_beside(model, statement)
+        if isinstance(other, cst.If | cst.While)
+        and any(
+            "steering" in sync.fates and copies.is_on_each_step(sync.node)
+            for sync in copies.of_statement(other, asked_for=True)
+        )
+    )
+
+
+def _copying_beside(model: Model, statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The other statements of the same step that may copy something: of the same loop, or else function."""
+    copies = model.own(Syncs)
+    loop, function = copies.loop_of(statement), model.function_at(statement)
+    for beside in model.own(Copying).statements:
+        if (
+            beside is not statement
+            and copies.loop_of(beside) is loop
+            and model.function_at(beside) is function
+        ):
+            yield beside
 
 
 def _is_number_of_compiled_step(model: Model, sync: Sync, statement: cst.CSTNode) -> bool:
@@ -184,12 +239,16 @@ def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
 
 
 def _is_export(model: Model, statement: cst.CSTNode, syncs: list[Sync]) -> bool:
-    """Whether the loop around `statement` only makes pictures or files of a dataset's elements, and neither trains nor runs
-    a model: no step waits for the copies."""
+    """Whether the loop around `statement` trains nothing and makes files, which need what is copied, or only looks at a
+    dataset's elements without a model: no step waits for the copies."""
     loop = model.own(Syncs).loop_of(statement)
-    if loop is None or loop.iterable is None or not model.loops.takes_batches(loop.iterable):
+    if loop is None:
         return False
-    if any(sync.fates != {"drawn"} for sync in syncs):
+    if all(sync.fates == {"filed"} for sync in syncs) and model.single_passes.only_looks(loop):
+        return True
+    if loop.iterable is None or not model.loops.takes_batches(loop.iterable):
+        return False
+    if any(not sync.fates <= _LOOKED_AT for sync in syncs):
         return False
     run = [
         *(part for part in descendants(loop.node) if isinstance(part, cst.Call)),
@@ -234,7 +293,6 @@ def _waits_anyway(model: Model, statement: cst.CSTNode, syncs: list[Sync]) -> bo
     """Whether the same step needs a copy of what the same calls gave as the tensors of `syncs`, or where these only count, of
     anything: it waits for the device all the same."""
     copies = model.own(Syncs)
-    loop, function = copies.loop_of(statement), model.function_at(statement)
     made = {value for sync in syncs for value in _made_by(model, sync.tensor)}
     only_counts = all(sync.fates == {"counted"} for sync in syncs)
     if not (made or only_counts):
@@ -243,10 +301,7 @@ def _waits_anyway(model: Model, statement: cst.CSTNode, syncs: list[Sync]) -> bo
         other.fates - _REMEDIES.keys()
         and (only_counts or not made.isdisjoint(_made_by(model, other.tensor)))
         and copies.is_on_each_step(other.node)
-        for beside in model.own(Copying).statements
-        if beside is not statement
-        and copies.loop_of(beside) is loop
-        and model.function_at(beside) is function
+        for beside in _copying_beside(model, statement)
         for other in copies.of_statement(beside)
     )
 
@@ -280,13 +335,34 @@ def _message(model: Model, sync: Sync, statement: cst.CSTNode) -> str:
         # True of a variable that is on the host already, too.
         return f"{named} is read on each step to count; {_REMEDIES['counted']}"
     loop = model.own(Syncs).loop_of(statement)
-    counter = (model.counters.name(loop) if loop is not None else "") or "step"
-    remedy = next(text for fate, text in _REMEDIES.items() if fate in sync.fates).format(counter=counter)
-    if remedy == _REMEDIES["summed"] and _is_added_to_array(model, statement):
-        remedy = _OF_ARRAYS
-    if not sync.fates.isdisjoint({"shown", "drawn"}):
-        remedy = remedy_on_bar(model, sync.node, statement, _EVERY, counter) or remedy
+    counter, every = (model.counters.name(loop) if loop is not None else "") or "step", _every(model, loop)
+    remedy = next(text for fate, text in _REMEDIES.items() if fate in sync.fates)
+    remedy = remedy.format(counter=counter, every=every)
+    if remedy == _REMEDIES["summed"] and (
+        _is_added_to_array(model, statement) or _is_made_in_eager_mode(model, sync)
+    ):
+        remedy = _AS_TENSOR
+    if not sync.fates.isdisjoint(_LOOKED_AT):
+        remedy = remedy_on_bar(model, sync.node, statement, every, counter) or remedy
     return f"{named} is copied to the host on each step, which waits for the device; {remedy}"
+
+
+def _every(model: Model, loop: Loop | None) -> int:
+    """Every how many steps of `loop` a value is to be shown."""
+    runs = model.iterations.at_most(loop) if loop is not None else None
+    return _EVERY_IN_SHORT if runs is not None and runs <= _SHORT else _EVERY
+
+
+def _is_made_in_eager_mode(model: Model, sync: Sync) -> bool:
+    """Whether no compiled step, which could update a metric, made what is copied."""
+    made = _made_by(model, sync.tensor)
+    trains_eagerly = any(model.is_eager(step.tape) for step in model.steps.all())
+    return bool(made) and all(
+        model.value(call.func).kind in ("model", "layer", "loss")
+        or any(target.returns and model.is_eager(target.returns[0]) for target in model.calls.targets(call))
+        or (trains_eagerly and model.value(call.func).kind not in ("compiled", "metric"))
+        for call in made
+    )
 
 
 def _is_added_to_array(model: Model, statement: cst.CSTNode) -> bool:
@@ -309,12 +385,12 @@ def _show_seldom(edit: Editor, statement: cst.CSTNode, sync: Sync) -> Repair | R
     remainder = _remainder_before(model, statement, loop)
     if remainder is not None:
         return Refusal("the condition may be meant the other way round, with `== 0`", remainder)
-    moved = behind_counter(edit, _with_neighbours(edit, statement), loop, _EVERY)
+    every = _every(model, loop)
+    moved = behind_counter(edit, _with_neighbours(edit, statement), loop, every)
     if isinstance(moved, Refusal):
         return moved
-    return Repair(
-        f"Show it every {_EVERY} steps", moved, safe=False, may_change="what is shown: one step in a hundred"
-    )
+    shown = "one step in a hundred" if every == _EVERY else "one step in ten"
+    return Repair(f"Show it every {every} steps", moved, safe=False, may_change=f"what is shown: {shown}")
 
 
 def _remainder_before(model: Model, statement: cst.CSTNode, loop: Loop) -> cst.CSTNode | None:

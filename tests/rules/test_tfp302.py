@@ -33,6 +33,21 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "numbers of elements, which no model sees": """
+        for x, y in dataset:
+            print(tf.reduce_max(x))
+            print(x.shape, y.shape)
+        """,
+    "files of what a model makes of elements": """
+        for i, x in enumerate(dataset):
+            for y in model(x):
+                np.save(str(i), y.numpy())
+        """,
+    "pictures in files of what nobody knows makes of elements": """
+        for i, x in enumerate(dataset):
+            y = tf.image.resize(painter(x), (64, 64))
+            cv2.imwrite(str(i) + ".png", (y.numpy() * 255).astype(np.uint8)[0])
+        """,
     "pictures of elements, which no model sees": """
         def grey(x):
             return tf.image.resize(tf.reduce_mean(x, -1, keepdims=True), (64, 64))
@@ -729,7 +744,11 @@ FLAGGED = {
         "image = np.clip(loss * 255, 0, 255)\n    plt.imshow(image)",
         "copy only what is looked at",
     ),
-    "a picture in a file": ('cv2.imwrite("out.png", cv2.resize(loss.numpy(), (9, 9)))', "copy only"),
+    "a picture in a file": (
+        'cv2.imwrite("out.png", cv2.resize(loss.numpy(), (9, 9)))',
+        "write it every 100 steps",
+    ),
+    "a picture that is shown": ("plt.imshow(loss.numpy())", "copy only what is looked at"),
     "a tensor made of it": ("model(tf.constant(loss.numpy() * 2))", "compute with it on the device"),
     "behind a remainder that is always none": (
         "if (step + 1) % 1 == 0:\n        print(float(loss))",
@@ -741,7 +760,7 @@ FLAGGED = {
     "a number that meets a tensor": ("weight = loss.numpy()\n    model(x * 2.0 * weight)", "compute with it"),
     "rows that are written": (
         'for at, (row, z) in enumerate(zip(loss.numpy(), x)):\n        f.write("{}\\n".format(row))',
-        "copy only",
+        "write it every 100 steps, under `if step % 100 == 0:`",
     ),
     "a part of what was brought to the device": (
         "batch = tf.convert_to_tensor(np.array(memory))\n    model(np.array([batch[0]]))",
@@ -825,20 +844,19 @@ def test_a_counter_is_told_without_the_cost_of_printing_a_loss(monkeypatch: pyte
 
 
 PLACES = {
-    "pictures of what a model makes of elements": (
+    "pictures of what a model makes of elements, to look at": (
         """
         for i, x in enumerate(dataset):
-            cv2.imwrite(str(i) + ".png", (model(x).numpy() * 255).astype(np.uint8)[0])
+            plt.imshow((model(x).numpy() * 255).astype(np.uint8)[0])
         """,
         [3],
     ),
-    "pictures of what nobody knows makes of elements": (
+    "what is printed of the numbers that a model makes of elements": (
         """
         for i, x in enumerate(dataset):
-            y = tf.image.resize(painter(x), (64, 64))
-            cv2.imwrite(str(i) + ".png", (y.numpy() * 255).astype(np.uint8)[0])
+            print(tf.reduce_max(model(x)))
         """,
-        [4],
+        [3],
     ),
     "a list that gets longer, of which the mean is all that is asked": (
         """
@@ -1646,7 +1664,7 @@ COPIES_MEASURED = {
         "loss = tf.reduce_mean(model(x) - y)\n        print(loss.numpy())",
         False,
     ),
-    "a picture": ("image = model(x)\n        cv2.imwrite('a.png', image.numpy())", False),
+    "a picture": ("image = model(x)\n        plt.imshow(image.numpy())", False),
 }
 
 
@@ -1674,3 +1692,65 @@ def test_a_sum_of_arrays_is_one_of_tensors_and_no_metric(start: str, remedy: str
     )
     (finding,) = findings("TFP302", _HEAD + source)
     assert remedy in finding.message.rsplit("; ", 1)[1]
+
+
+@pytest.mark.parametrize(("step", "remedy"), [("train_step", "Mean"), ("eager_step", "as a tensor")])
+def test_only_a_compiled_step_is_told_to_update_a_metric(step: str, remedy: str) -> None:
+    eager = "def eager_step(x, y):\n    return tf.reduce_mean(model(x) - y)\n"
+    source = f"total = 0.0\nfor x, y in dataset:\n    total += {step}(x, y).numpy()\nprint(total / 9)\n"
+    (finding,) = findings("TFP302", _HEAD + eager + source)
+    assert remedy in finding.message.rsplit("; ", 1)[1]
+
+
+def _beside(source: str) -> list[str]:
+    return [finding.beside for finding in findings("TFP302", _HEAD + dedent(source))]
+
+
+def test_copies_of_one_step_tell_of_each_other() -> None:
+    source = """\
+        for x, y in dataset:
+            loss = train_step(x, y)
+            print(loss)
+            mean += loss.numpy()
+            train_step(x, y)
+            means["loss"] += float(loss)
+        for x, y in dataset:
+            print(train_step(x, y))
+        """
+    assert _beside(source) == [
+        f"the step waits in {lines}, too: change all of them together" if lines else ""
+        for lines in (
+            f"lines {_ROWS + 4} and {_ROWS + 6}",
+            f"lines {_ROWS + 3} and {_ROWS + 6}",
+            f"lines {_ROWS + 3} and {_ROWS + 4}",
+            "",
+        )
+    ]
+
+
+def test_many_lines_of_one_step_are_told_from_the_first_to_the_last() -> None:
+    shown = "".join(f"    print('{name}', loss)\n" for name in "abcd")
+    found = _beside(f"for x, y in dataset:\n    loss = train_step(x, y)\n{shown}")
+    assert found[0].startswith(f"the step waits in lines {_ROWS + 4} to {_ROWS + 6}, too:")
+
+
+def test_a_copy_tells_of_the_one_that_decides_how_the_step_goes_on() -> None:
+    source = """\
+        for x, y in dataset:
+            loss = train_step(x, y)
+            if np.isnan(loss):
+                raise ValueError
+            print(train_step(x, y))
+        """
+    (told,) = _beside(source)
+    assert told.startswith(f"the step waits in line {_ROWS + 3}, too, for what decides how it goes on: ")
+    assert costs_told("TFP302", _HEAD + dedent(source)) == [False]
+
+
+@pytest.mark.parametrize(("steps", "every"), [(40, 10), (500, 10), (5000, 100)])
+def test_a_short_loop_shows_more_than_its_first_step(steps: int, every: int) -> None:
+    source = f"{_HEAD}for step in range({steps}):\n    print(train_step(x, y))\n"
+    (finding,) = findings("TFP302", source)
+    assert f"show it every {every} steps, under `if step % {every} == 0:`" in finding.message
+    source = source.replace("print(train_step(x, y))", "loss = train_step(x, y)\n    print(loss)")
+    assert f"    if step % {every} == 0:\n        print(loss)\n" in fixed("TFP302", source)

@@ -24,7 +24,7 @@ from tflint_perf.lint.guards import lost_by
 from tflint_perf.lint.step_loop_paths import each_step, in_cells, rows_of
 from tflint_perf.lint.suppress import has_suppressions, names_us, suppress
 from tflint_perf.records import dataclass
-from tflint_perf.rule import Refusal, Repair, Report, Rule
+from tflint_perf.rule import Beside, Refusal, Repair, Report, Rule
 from tflint_perf.text.layout import odd_line
 from tflint_perf.text.source import Source
 from tflint_perf.text.trees import room_for_trees, whole_module
@@ -354,7 +354,22 @@ def _finding(
         each_step(rule, report, model, positions, source),
         to_prove=to_prove,
         minor=report.minor,
+        beside="; ".join(_said(beside, editor) for beside in report.beside),
     )
+
+
+def _said(beside: Beside, editor: Editor) -> str:
+    """What a remedy goes with, with the lines where that is: `lines 4 and 7 to 9`."""
+    rows = sorted({editor.row(node) for node in beside.nodes})
+    runs: list[list[int]] = []
+    for row in rows:
+        if runs and row == runs[-1][-1] + 1:
+            runs[-1].append(row)
+        else:
+            runs.append([row])
+    parts = [part for run in runs for part in (map(str, run) if len(run) < 3 else [f"{run[0]} to {run[-1]}"])]
+    listed = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+    return beside.text.format(lines=f"line {listed}" if len(rows) == 1 else f"lines {listed}")
 
 
 def _mended(made: Repair | Refusal | None, editor: Editor, source: Source) -> tuple[Fix | None, str | None]:

@@ -118,7 +118,7 @@ Chance, clocks and effects
 - `numbers-ops`: tells of a graph whose ops have numbers, which seeds depend on.
 - `shows`: shows or logs. `makes-text`: makes text of tensors for it. `prints`: as an op. `no-effect`: has none.
 - `draws-figure`: makes a figure, a part of one with axes of its own, or a file of one, which takes many milliseconds.
-- `pictures`: makes something to look at, or to keep as a file. `computes-values`: makes host values of host values.
+- `pictures`: makes something to look at, or to keep as a file; `writes-files`, the latter. `computes-values`: makes host values of host values.
 - `harmless`: steers nothing, and reads a tensor at most to show it. `harmless-to-make`: makes a value, and fails never.
 - `builds`: gives the same for the same where a graph is built. `settled`: so, where a dataset is built.
 - `known-to-graphs`: gives the same for the same arguments, as far as a traced graph can tell.

@@ -46,7 +46,7 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import UNKNOWN
 from tflint_perf.records import dataclass
 
-_FATES: dict[str, Fate] = {"sum": "summed", "picture": "drawn", "tensor": "returned"}
+_FATES: dict[str, Fate] = {"sum": "summed", "picture": "drawn", "file": "filed", "tensor": "returned"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class HostValues:
         elif attribute.attr.value in METHODS:
             yield from self._follow(call, (), way)
         else:
-            yield "drawn" if self._takers.saves(call) else "needed"
+            yield _FATES.get(self._takers.kept_by(call), "needed")
 
     def _given(self, node: cst.CSTNode, arg: cst.Arg, path: tuple[int, ...], way: _Way) -> Iterator[Fate]:
         """What a call makes of an argument."""
@@ -379,9 +379,9 @@ def is_format(node: cst.CSTNode | None) -> TypeGuard[cst.BinaryOperation]:
 # What calls make of host values that they take: another value, a running mean, a picture, a file, a tensor again.
 
 
-# "value": another host value. "sum": a running mean. "picture": something to look at or to keep as a file.
+# "value": another host value. "sum": a running mean. "picture": something to look at. "file": something to keep.
 # "tensor": a tensor again. "": nobody knows.
-Made = Literal["value", "sum", "picture", "tensor", ""]
+Made = Literal["value", "sum", "picture", "file", "tensor", ""]
 
 _BUILTINS = frozenset(
     {"float", "int", "round", "abs", "str", "repr", "format", "max", "min", "sum", "len", "list", "tuple"}
@@ -393,14 +393,19 @@ METHODS = frozenset({"item", "mean", "sum", "max", "min", "std", "var", "round",
 ATTRIBUTES = frozenset({"T", "real", "imag", "shape", "size", "ndim", "dtype", "flat"})
 _PICTURE_METHODS = frozenset(
     [
-        *(f"im{verb}" for verb in ("show", "save", "write")), "savefig", "savetxt", "append_data", "tofile", "scatter", "plot",
-        *(f"write{what}" for what in ("", "row", "rows", "lines", "frame", "_frame")), "put_text", "puttext",
+        "imshow", "scatter", "plot", "put_text", "puttext",
         *(f"set_{what}" for what in ("title", "xlabel", "ylabel", "text", "data", "xdata", "ydata", "offsets")),
+    ]
+)  # fmt: skip
+_FILE_METHODS = frozenset(
+    [
+        "imsave", "imwrite", "savefig", "savetxt", "append_data", "tofile",
+        *(f"write{what}" for what in ("", "row", "rows", "lines", "frame", "_frame")),
     ]
 )  # fmt: skip
 # Where progress bars and figures keep the text that they show.
 _PLACES_OF_TEXT = frozenset({"postfix", "suffix", "desc", "description", "bar_format", "caption", "comment"})
-_SAVING = frozenset({"save", "show", "tofile", "dump", "tostring", "tobytes", "savefig"})
+_SAVING = frozenset({"save", "tofile", "dump", "tostring", "tobytes", "savefig"})
 _GIVEN_BACK = {("variable", "assign"), ("metric", "update_state")} | {
     ("model", name)
     for name in ("train_on_batch", "test_on_batch", "predict_on_batch", "predict", "fit", "evaluate")
@@ -433,9 +438,11 @@ class Takers:
             return "tensor"
         if names_a_loss(last) and any(self._infer.value(arg.value).kind == "tensor" for arg in call.args):
             return "tensor"
-        return "picture" if self._shows_by_name(last) else ""
+        return self._shown_by_name(last)
 
     def _by_name(self, call: cst.Call, name: str) -> Made:
+        if has(name, "writes-files") or (has(name, "pictures") and callee_name(call) in _FILE_METHODS):
+            return "file"
         if has(name, "pictures"):
             return "picture"
         if has(name, "joins-arrays", "appends-arrays") and self._fills(call):
@@ -444,7 +451,7 @@ class Takers:
             return "value" if callee_name(call)[:1].islower() and ".random." not in name else ""
         if library(name) == "tensorflow" and self._infer.value(call).kind == "tensor":
             return "tensor"
-        return "picture" if self._shows_by_name(callee_name(call)) else ""
+        return self._shown_by_name(callee_name(call))
 
     def _fills(self, call: cst.Call) -> bool:
         """Whether an array grows by what is joined to it: `ranks = np.append(ranks, rank)`."""
@@ -454,10 +461,11 @@ class Takers:
         return any(same_code(node, target.target) for target in targets for node in joined)
 
     @staticmethod
-    def _shows_by_name(last: str) -> bool:
-        if last in _PICTURE_METHODS or names_a_picture(last):
-            return True
-        return bool(names_logging(last))
+    def _shown_by_name(last: str) -> Made:
+        if last in _FILE_METHODS:
+            return "file"
+        shows_it = last in _PICTURE_METHODS or names_a_picture(last) or names_logging(last)
+        return "picture" if shows_it else ""
 
     def is_text(self, node: cst.BaseExpression) -> bool:
         """Whether `node` makes text: `template.format(loss)` of a string, too."""
@@ -478,9 +486,12 @@ class Takers:
         """Whether a function shows or writes text that it is given, by its name."""
         return bool(names_telling(callee_name(call)))
 
-    def saves(self, call: cst.Call) -> bool:
-        """Whether a method of a value writes it to a file, or shows it: `Image.fromarray(x).save(path)`."""
-        return callee_name(call) in _SAVING
+    @staticmethod
+    def kept_by(call: cst.Call) -> Made:
+        """What a method of a value keeps or shows it as: `Image.fromarray(x).save(path)`."""
+        if callee_name(call) in _SAVING:
+            return "file"
+        return "picture" if callee_name(call) == "show" else ""
 
     def _is_meter(self, call: cst.Call) -> bool:
         """Whether a call adds to a running mean: `losses.update(loss)` of an `AverageMeter`."""

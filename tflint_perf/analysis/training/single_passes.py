@@ -88,6 +88,17 @@ class SinglePasses:
             node, known, partial(self._is_run_again, allowed=allowed)
         )
 
+    @remembered
+    def only_looks(self, loop: Loop) -> bool:
+        """Whether `loop` comes to an end, and neither trains nor acts in an environment."""
+        if isinstance(loop.node, cst.While) and is_name(loop.node.test, "True"):
+            return False
+        return not self._trains(loop) and not any(
+            self._is_more(call)
+            or any(leads_to(f, self._doing_more, self._does_more) for f in self._calls.targets(call))
+            for call in _calls_in(loop)
+        )
+
     def _is_run_again(self, node: cst.CSTNode, *, allowed: Passes) -> bool | list[cst.Call]:
         """Whether a step loop that is no single pass runs `node`, or else the calls of its function that step loops make."""
         loop = self._loops.step_loop(node)
@@ -107,7 +118,7 @@ class SinglePasses:
         return [site for site in self._calls.sites(function) if self._loops.is_per_step(site)] or not outside
 
     def _is_pass(self, loop: Loop, allowed: Passes) -> bool:
-        if not self._only_looks(loop):
+        if not self.only_looks(loop):
             return False
         if allowed.of_results and (self._programs.applies_only() or runs_over_files(self._infer, loop)):
             return True
@@ -118,17 +129,6 @@ class SinglePasses:
         return self._is_beside_training(extent(self._walk, loop), loop)
 
     # What a loop does
-
-    @remembered
-    def _only_looks(self, loop: Loop) -> bool:
-        """Whether `loop` comes to an end, and neither trains nor acts in an environment."""
-        if isinstance(loop.node, cst.While) and is_name(loop.node.test, "True"):
-            return False
-        return not self._trains(loop) and not any(
-            self._is_more(call)
-            or any(leads_to(f, self._doing_more, self._does_more) for f in self._calls.targets(call))
-            for call in _calls_in(loop)
-        )
 
     def _is_more(self, call: cst.Call) -> bool:
         return is_of_environment(call) or self._train_calls.may_train(call)

@@ -15,11 +15,21 @@ State = Literal["compiled", "eager", "unknown"]
 # How a batch is made on the host.
 Batch = Literal["drawn", "stacked", "preprocessed", "augmented"]
 # What becomes of a value on the host. "shown": printed or logged. "glanced": the same, behind a condition. "summed": added
-# to a number. "counted": the `counter` of `counter % n`. "later": read only behind the loop. "drawn": made a picture or
-# a file of. "returned": given back to the device. "unused": given a name that nothing reads. "steering": decides what the
+# to a number. "counted": the `counter` of `counter % n`. "later": read only behind the loop. "drawn": made a picture of.
+# "filed": written to a file. "returned": given back to the device. "unused": given a name that nothing reads. "steering": decides what the
 # loop does. "needed": anything else.
 Fate = Literal[
-    "shown", "glanced", "summed", "counted", "later", "drawn", "returned", "unused", "steering", "needed"
+    "shown",
+    "glanced",
+    "summed",
+    "counted",
+    "later",
+    "drawn",
+    "filed",
+    "returned",
+    "unused",
+    "steering",
+    "needed",
 ]
 NEEDED: frozenset[Fate] = frozenset({"needed"})
 
