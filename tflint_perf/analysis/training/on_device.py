@@ -274,7 +274,9 @@ class OnDevice:
         if name:
             return self._of_op(call, name)
         if callee.kind in _CALLEES:
-            return True
+            # Keras passes on what `call` returns, be it an array of the host.
+            targets = self._calls.targets(call) if callee.kind in ("model", "layer") and path else []
+            return not targets or _any(self._of_function(target, path) for target in targets) is not False
         if callee.either and len(callee.paths) == len(callee.either):
             return all(map(self._infer.outside.makes, callee.paths)) or None
         if isinstance(call.func, cst.Name) and call.func.value in _OF_ELEMENTS and len(call.args) == 1:
