@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tflint_perf.analysis.model import Model
-from tflint_perf.rule import Claim, Report, Rule
+from tflint_perf.rule import Beside, Claim, Report, Rule
 
 from .gradient_sums import GradientSums
 
@@ -73,12 +73,15 @@ class GradientListAccumulation(Rule):
                 continue
             name = model.module.code_for_node(found.total)
             problem = "adds up gradients in a Python list, op by op, on each step"
-            compiled = [model.is_compiled(tape.node) for tape in model.tapes.all()]
+            tapes = tuple(tape.node for tape in model.tapes.all())
+            compiled = [model.is_compiled(tape) for tape in tapes]
             remedy = (
                 "use variables and `assign_add`, or the optimizer's `gradient_accumulation_steps`"
                 if any(compiled)
                 else "compile the step, and add up in variables there"
             )
+            comes_second = not found.starts_again and not any(compiled)
+            first = Beside("compiling the tape's step comes first, and gains most ({lines})", tapes)
             if found.starts_again:
                 problem = "starts again from zero on each batch, so no gradients are added up"
             yield Report(
@@ -86,4 +89,7 @@ class GradientListAccumulation(Rule):
                 f"`{name}` {problem}; {remedy}",
                 # One that starts again is no matter of time, and the experiment's step is compiled.
                 as_measured=not found.starts_again and all(compiled),
+                # In eager mode, sums in variables take as many ops.
+                minor=comes_second,
+                beside=(first,) if tapes and comes_second else (),
             )
