@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.conventions import names_a_metric, names_a_part, names_evaluation
 from tflint_perf.analysis.execution.counters import Counters
+from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.execution.tapes import is_under_tape
@@ -60,13 +61,14 @@ class Addition:
 class Containers:
     """Answers how long containers that grow live."""
 
-    needs = ("infer", "calls", "loops")
+    needs = ("infer", "calls", "loops", "iterations")
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, iterations: Iterations) -> None:
         self._infer = infer
         self._calls = calls
         self._loops = loops
         self._walk = infer.walk
+        self._iterations = iterations
 
     def life(self, addition: Addition) -> Life:
         """How long the container of `addition` lives; "unknown" for what may be none."""
@@ -221,6 +223,21 @@ class Containers:
             if made.kind != "assign" or block.loop is not loop.parent or block.function is not loop.function:
                 return None
         return loop
+
+    def runs_at_most(self, addition: Addition) -> int | None:
+        """How often `addition` runs at most while its container lives, if the loops between are all that runs it and count."""
+        bindings = self.bindings(addition.container) if isinstance(addition.container, cst.Name) else []
+        function = self._calls.function_at(addition.node)
+        if not bindings or any(made.at.block.function is not function for made in bindings):
+            return None
+        outer = {made.at.block.loop for made in bindings}
+        runs, loop = 1, self._loops.innermost_loop(addition.node)
+        while loop is not None and loop not in outer:
+            most = self._iterations.at_most(loop)
+            if most is None:
+                return None
+            runs, loop = runs * most, loop.parent
+        return runs if {loop} == outer else None
 
     def holds_few(self, addition: Addition) -> bool:
         """Whether the container of `addition` is made anew for each run of a loop that counts to a few."""

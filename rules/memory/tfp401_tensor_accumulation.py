@@ -18,6 +18,9 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .containers import Addition, Containers, Kept, additions
 from .converting import copy_at_once
 
+# So many tensors of one number take some ten megabytes.
+_EASILY_HELD = 100_000
+
 
 class TensorAccumulation(Rule):
     """A list or dict that keeps a tensor from each step.
@@ -31,7 +34,8 @@ class TensorAccumulation(Rule):
 
     A tensor that is still referenced keeps its memory, on a GPU the device's. A list that gets one more on
     each step grows until the memory is full, and no smaller batch size helps. A number costs a few bytes, and a tensor of one
-    some hundred: that is little, but without end. Larger tensors were not measured.
+    some hundred: that is little, but as long as the loop runs. The finding says how many there are at most, where the code shows
+    it. Larger tensors were not measured.
 
     Copying each number to the host as it comes makes the step wait for the device (TFP302). Copied many at a time, it is
     one wait for all of them, and no more tensors are kept than those of an epoch, or a hundred.
@@ -103,13 +107,23 @@ class TensorAccumulation(Rule):
             if _is_of_one_call(model, addition) or not _accumulates(model, addition):
                 continue
             name = model.module.code_for_node(addition.container)
+            number = _numbers_at_most(model, addition)
+            kept = f"at most {number:,} of one number each" if number is not None else "and its memory"
             yield Report(
                 addition.node,
-                f"`{name}` keeps a tensor from each step, and its memory; {_remedy(model, addition)}",
+                f"`{name}` keeps a tensor from each step, {kept}; {_remedy(model, addition)}",
                 partial(_keep_less, addition=addition),
                 as_measured=_are_scalars(model, addition),
-                minor=model.single_passes.hold(addition.node),
+                minor=number is not None or model.single_passes.hold(addition.node),
             )
+
+
+def _numbers_at_most(model: Model, addition: Addition) -> int | None:
+    """How many numbers `addition` keeps at most, where that is in sight and memory holds them easily."""
+    if not _are_scalars(model, addition):
+        return None
+    runs = model.own(Containers).runs_at_most(addition)
+    return runs * len(addition.added) if runs is not None and runs <= _EASILY_HELD else None
 
 
 def _is_of_one_call(model: Model, addition: Addition) -> bool:

@@ -911,3 +911,30 @@ def test_a_loss_of_each_sample_is_no_number() -> None:
     (finding,) = findings("TFP401", _HEAD + dedent(source))
     assert finding.message.endswith("; keep NumPy values")
     assert costs_told("TFP401", _HEAD + dedent(source)) == [False]
+
+
+# How many tensors a loop keeps, with what is said of it.
+NUMBERS = {
+    "a count": (
+        "for i in range(5000):\n    losses.append(train_step(x, y))",
+        "at most 5,000 of one number each",
+    ),
+    "a bar and epochs": (
+        "for epoch in range(10):\n    for i in tqdm(range(200)):\n        losses.append(train_step(x, y))",
+        "at most 2,000 of one number each",
+    ),
+    "more than a few megabytes": ("for i in range(10**7):\n    losses.append(train_step(x, y))", ""),
+    "who knows how many": ("for x, y in dataset:\n    losses.append(train_step(x, y))", ""),
+    "a count of larger tensors": ("for i in range(5000):\n    losses.append(model(x))", ""),
+    "a count as often as someone calls": (
+        "def train():\n    for i in range(5000):\n        losses.append(train_step(x, y))\nwhile True:\n    train()",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("loop", "kept"), NUMBERS.values(), ids=NUMBERS)
+def test_says_how_many_numbers_there_are_at_most_where_the_code_shows_it(loop: str, kept: str) -> None:
+    (finding,) = findings("TFP401", f"{_HEAD}from tqdm import tqdm\nlosses = []\n{loop}\nplot(losses)\n")
+    assert f"a tensor from each step, {kept or 'and its memory'}; keep " in finding.message
+    assert finding.minor is bool(kept)
