@@ -76,7 +76,7 @@ class OwnContainers:
         return "summed" if self._are_reduced(reads) else "needed"
 
     def _is_only_brought_back(self, holder: cst.BaseExpression) -> bool:
-        """Whether the list `holder` becomes a tensor, and nothing else."""
+        """Whether the list `holder` becomes a tensor of the device, and nothing else."""
         binding = self._only_binding(holder, ("list",))
         if binding is None or not isinstance(holder, cst.Name):
             return False
@@ -85,8 +85,14 @@ class OwnContainers:
         return bool(takers) and all(
             call is not None
             and has(self._infer.names.qualified(call.func), "makes-tensor", "stacks-tensors", "casts")
+            and not self._is_asked_for_its_array(call)
             for call in takers
         )
+
+    def _is_asked_for_its_array(self, call: cst.Call) -> bool:
+        """Whether what `call` makes only leads to an array: `tf.stack(losses).numpy()`."""
+        asked = self._walk.parents.get(call)
+        return isinstance(asked, cst.Attribute) and asked.attr.value == "numpy"
 
     def _is_never_looked_into(self, call: cst.Call) -> bool:
         """Whether `call` puts something into a list, or one in a dict, that nothing reads.
