@@ -10,7 +10,7 @@ import libcst as cst
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import argument, callee_name, string
 from tflint_perf.edit import Editor
-from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+from tflint_perf.rule import Beside, Claim, Refusal, Repair, Report, Rule
 
 from .every import every
 from .writes import Writes
@@ -82,6 +82,7 @@ class UnguardedLogging(Rule):
         for write in written:
             if model.single_passes.hold(write.call):
                 continue
+            others = tuple(other.call for other in written if _is_of_same_step(model, other.call, write.call))
             yield Report(
                 write.call,
                 f"`{model.module.code_for_node(write.call.func)}` {_DOES[write.kind]}; "
@@ -89,7 +90,19 @@ class UnguardedLogging(Rule):
                 partial(_guard, call=write.call, calls=calls),
                 # As in the experiment, and not what else a folder of a saved model has.
                 as_measured=write.kind == "weights" and not _saves_folder(model, write.call),
+                beside=(Beside("the step writes in {lines}, too: one guard does for all of them", others),)
+                if others
+                else (),
             )
+
+
+def _is_of_same_step(model: Model, call: cst.Call, other: cst.Call) -> bool:
+    """Whether two calls that write are made by the same iteration, or else call of a function."""
+    return (
+        call is not other
+        and model.function_at(call) is model.function_at(other)
+        and model.loops.innermost_loop(call) is model.loops.innermost_loop(other)
+    )
 
 
 def _saves_folder(model: Model, call: cst.Call) -> bool:

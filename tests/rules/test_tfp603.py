@@ -550,3 +550,17 @@ def test_a_flush_loses_nothing_that_is_written() -> None:
 )
 def test_tells_the_cost_only_of_weights(save: str, told: bool) -> None:
     assert costs_told(CODE, module(f"for x in dataset:\n    train_step(x)\n    {save}\n")) == [told]
+
+
+def test_writes_of_one_step_tell_of_each_other() -> None:
+    writes = "    tf.summary.histogram('a', x)\n    tf.summary.histogram('b', x)\n    writer.flush()\n"
+    source = module(f"for x in dataset:\n    train_step(x)\n{writes}")
+    row = source[: source.index("'a'")].count("\n") + 1
+    assert [finding.beside for finding in findings(CODE, source)] == [
+        f"the step writes in lines {one} and {other}, too: one guard does for all of them"
+        for one, other in ((row + 1, row + 2), (row, row + 2), (row, row + 1))
+    ]
+    (alone,) = findings(
+        CODE, module("for x in dataset:\n    train_step(x)\n    writer.flush()\n    writer.close()\n")
+    )
+    assert alone.beside == ""
