@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.python.syntax import callee_name
+from tflint_perf.analysis.python.syntax import callee_name, descendants, same_code
 from tflint_perf.rule import Report, Rule
 
 from .discarded import Discarded
@@ -70,5 +70,23 @@ class DiscardedResult(Rule):
                     if model.qualified(node.func)
                     else f"`.{callee_name(node)}()`"
                 )
-                message = f"{called} changes nothing, and what it returns is thrown away; use its result"
+                remedy = (
+                    "drop it, as the next line does the same"
+                    if _is_done_next(model, node)
+                    else "use its result"
+                )
+                message = f"{called} changes nothing, and what it returns is thrown away; {remedy}"
             yield Report(node, message)
+
+
+def _is_done_next(model: Model, call: cst.Call) -> bool:
+    """Whether the statement behind `call` calls the same again, and uses the result."""
+    statement = model.statement_of(call)
+    beside = model.walk.at[statement].block.statements
+    behind = beside[beside.index(statement) + 1 :][:1]
+    return any(
+        same_code(part, call)
+        for after in behind
+        if not isinstance(after, cst.Expr) and isinstance(after, cst.BaseSmallStatement)
+        for part in descendants(after)
+    )

@@ -242,3 +242,17 @@ def test_says_what_is_thrown_away() -> None:
     assert (
         finding.message == "`tf.math.log` changes nothing, and what it returns is thrown away; use its result"
     )
+
+
+@pytest.mark.parametrize(
+    ("behind", "remedy"),
+    [
+        ("x = tf.math.log(x)", "drop it, as the next line does the same"),
+        ("return tf.cast(tf.math.log( x ), tf.int32)", "drop it, as the next line does the same"),
+        ("x = tf.math.log(y)", "use its result"),
+        ("x = x + 1\n    x = tf.math.log(x)", "use its result"),
+    ],
+)
+def test_what_the_next_line_does_again_is_dropped(behind: str, remedy: str) -> None:
+    (finding,) = findings(CODE, module(f"def f(x, y):\n    tf.math.log(x)\n    {behind}\n"))
+    assert finding.message.endswith(f"; {remedy}")
