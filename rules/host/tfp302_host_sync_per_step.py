@@ -36,7 +36,7 @@ _REMEDIES = {
     "glanced": "copy it only where it is used",
     "later": "read it once, after the loop",
     "drawn": "copy only what is looked at, or one batch while the next one is computed",
-    "filed": "write it every {every} steps, under `if {counter} % {every} == 0:`",
+    "filed": "write it every {every} steps, or copy one batch while the next one is computed",
     "returned": "compute with it on the device",
     "unused": "nothing reads the copy",
 }

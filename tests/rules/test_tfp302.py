@@ -776,7 +776,7 @@ FLAGGED = {
     "a number that meets a tensor": ("weight = loss.numpy()\n    model(x * 2.0 * weight)", "compute with it"),
     "rows that are written": (
         'for at, (row, z) in enumerate(zip(loss.numpy(), x)):\n        f.write("{}\\n".format(row))',
-        "write it every 100 steps, under `if step % 100 == 0:`",
+        "write it every 100 steps, or copy one batch while the next one is computed",
     ),
     "a part of what was brought to the device": (
         "batch = tf.convert_to_tensor(np.array(memory))\n    model(np.array([batch[0]]))",
