@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from tflint_perf.analysis.execution.guards import Guards
-from tflint_perf.analysis.execution.iterations import Totals
+from tflint_perf.analysis.execution.totals import Totals
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import extent
 from tflint_perf.analysis.execution.short_loops import acts
