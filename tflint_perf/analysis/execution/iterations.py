@@ -9,7 +9,7 @@ import libcst as cst
 from tflint_perf.analysis.conventions import names_a_critic, names_a_part, names_much, names_settings
 from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.reach import remembered
-from tflint_perf.analysis.python.scopes import Binding, Function, Loop
+from tflint_perf.analysis.python.scopes import Binding, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
