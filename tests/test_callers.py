@@ -546,12 +546,12 @@ def test_growth_is_not_set_where_a_model_may_be_built_already(project: Path, mad
 
 def test_growth_is_not_set_behind_an_import_that_makes_variables_and_it_is_said_why(project: Path) -> None:
     data = "import keras\naugment = keras.Sequential([keras.layers.RandomFlip()])\n"
-    source = "from data import augment\nimport tensorflow as tf\nimport agents\nagents.Agent().learn(1)\n"
+    source = "# The data\nfrom data import augment\nimport tensorflow as tf\nimport agents\nagents.Agent().learn(1)\n"
     paths = write(project, agents=AGENT, data=data, train=source)
     results = lint_files(paths, Settings(root=Path(), rules=MEMORY), 1)
     (found,) = [finding for result in results for finding in result.findings]
     assert found.fix is None
-    assert found.note == "no fix: a module that is imported makes tensors or variables at once (line 1)"
+    assert found.note == "no fix: a module that is imported makes tensors or variables at once (line 2)"
     assert "for each GPU above `from data import augment`, which makes tensors or variables" in found.message
 
 

@@ -168,7 +168,7 @@ def test_what_is_gained_at_first_and_lost_later_is_said_of_the_fast_form() -> No
     record = sized([(0.3, 0.1), (0.9, 0.5), (3.0, 0.2)], metric="first step") | {"worse": [later]}
     said = (
         "the fast form takes 200 ms to 2.8 s less in the first step, from 8 to 1,024 units, "
-        "but 2.0 ms more in each later step: it pays only for fewer than 150 steps"
+        "but 2.0 ms more in each later step: it pays only for fewer than 150 steps, so the rule is off by default"
     )
     assert cost_of(on_record(record)) == f"{OURS}{said}"
 

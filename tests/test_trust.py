@@ -37,7 +37,7 @@ def on_record(*results: Mapping[str, Any], device: Mapping[str, Any] = CPU) -> t
 
 
 def verdicts(*names: str) -> tuple[Evidence, ...]:
-    return tuple(Evidence("cpu", name, {}) for name in names)
+    return tuple(Evidence("cpu", name, {"claim": {"metric": "step time"}}) for name in names)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,14 @@ def verdicts(*names: str) -> tuple[Evidence, ...]:
 def test_a_rule_is_on_when_a_device_on_record_confirmed_its_claim(found: list[str], on: bool) -> None:
     known = {"TFP406": verdicts(*found), "TFP507": verdicts("confirmed")}
     assert ("TFP406" in default_rules({"TFP406": RULE, "TFP507": OTHER}, known)) is on
+
+
+@pytest.mark.parametrize(("worse", "on"), [("step time", False), ("host memory", True)])
+def test_a_rule_whose_later_steps_lose_what_the_first_gains_is_off(worse: str, on: bool) -> None:
+    at_one_size = {"name": "large", "worse": [{"metric": worse}]}
+    record = {"claim": {"metric": "first step"}, "sizes": [{"name": "small"}, at_one_size]}
+    known = {"TFP406": (Evidence("cpu", "confirmed", record),)}
+    assert ("TFP406" in default_rules({"TFP406": RULE}, known)) is on
 
 
 @pytest.mark.parametrize("exempt", [{"always_on": True}, {"claim": None}])

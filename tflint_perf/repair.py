@@ -32,7 +32,11 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a rule does not fix what it found; `node` is what stands in the way."""
+    """Why a rule does not fix what it found; `node` is what stands in the way.
+
+    `in_parts` says that it leaves no way to mend the whole of what was found, of which the cost on record tells.
+    """
 
     reason: str
     node: cst.CSTNode | None = None
+    in_parts: bool = False

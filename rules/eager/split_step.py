@@ -540,7 +540,9 @@ class _Step:
         for moved in late:
             if not self._brought_forward(moved):
                 why = self._kept_behind[moved]
-                return Refusal(f"{why.reason}, and the rest of the step uses what it gives", why.node)
+                return Refusal(
+                    f"{why.reason}, and the rest of the step uses what it gives", why.node, in_parts=True
+                )
         behind = names_written(self._split.behind)
         for moved in self._split.before:
             if self._reads(moved, behind):

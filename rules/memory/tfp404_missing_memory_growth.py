@@ -119,7 +119,8 @@ def _remedy(model: Model) -> str:
         makes = model.programs.import_that_runs_ops()
         if makes is None:
             return f"{_FOR_EACH_GPU}after the imports"
-        line = model.module.code_for_node(makes).strip().partition("\n")[0]
+        statement = makes.body[0] if isinstance(makes, cst.SimpleStatementLine) else makes
+        line = model.module.code_for_node(statement).strip().partition("\n")[0]
         return f"{_FOR_EACH_GPU}above `{line}`, which makes tensors or variables"
     texts = [model.text.encode(), *model.infer.texts_of_imports]
     return _IN_SESSION if any(b"ConfigProto(" in text for text in texts) else _IN_NEW_CONFIG

@@ -6,6 +6,7 @@ from textwrap import dedent, indent
 
 import pytest
 
+from tests.rules.support import costs_told
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.check import check_source
 from tflint_perf.testing import findings, fixed
@@ -457,6 +458,13 @@ def test_what_an_op_may_compute_otherwise_stays_the_hosts(numpy: str) -> None:
     note = refusal("TFP101", HEAD + "    " + step(AFTER.format(numpy)).replace("\n", "\n    ") + TAIL)
     assert "and the rest of the step uses what it gives" in note
     assert "np." in note
+
+
+@pytest.mark.parametrize(("numpy", "told"), [("compared", False), ("", True)])
+def test_no_cost_is_told_of_a_step_that_no_fix_compiles_whole(numpy: str, told: bool) -> None:
+    before = AFTER.format(NO_TWINS[numpy]) if numpy else "loss = tf.reduce_mean(self.model(x) - y)"
+    source = HEAD + "    " + step(before).replace("\n", "\n    ") + TAIL
+    assert costs_told("TFP101", source) == [told]
 
 
 def test_what_numpy_makes_of_the_number_of_axes_is_known_to_a_trace() -> None:

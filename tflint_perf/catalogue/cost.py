@@ -167,7 +167,8 @@ def _cost(evidence: Evidence) -> str:
     if evidence.verdict != "confirmed":
         elsewhere = "" if evidence.kind == "gpu" else "; not measured on a GPU"
         return f"{evidence.where}: {said}{of}, so the rule is off by default{elsewhere}"
-    return f"{evidence.where}: {said}{of}{_price(evidence.record, worse, begun=bool(gains))}"
+    off = ", so the rule is off by default" if evidence.is_lost_again else ""
+    return f"{evidence.where}: {said}{of}{_price(evidence.record, worse, begun=bool(gains))}{off}"
 
 
 def _much_worse(record: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:

@@ -35,6 +35,19 @@ class Evidence:
         """The device in a word or two: a GPU by its name, a CPU as such, for they differ little."""
         return "CPU" if self.kind == "cpu" else self.device
 
+    @property
+    def holds(self) -> bool:
+        """Whether the claim is confirmed, and what the first step gains is not lost again in the steps after it."""
+        return self.verdict == "confirmed" and not self.is_lost_again
+
+    @property
+    def is_lost_again(self) -> bool:
+        """Whether the fast form gains in the first step alone, and takes longer in each later one, at some size."""
+        if self.record["claim"]["metric"] != "first step":
+            return False
+        measured = (self.record, *(self.record.get("sizes") or ()))
+        return any(worse["metric"] == "step time" for one in measured for worse in one.get("worse") or ())
+
 
 # What was measured again and again in a run, the most of a file by far: lists of lists of numbers.
 _SERIES = re.compile(r'("(?:memory|windows)":\s*)\[\s*\[[^"]*\]\s*\]')

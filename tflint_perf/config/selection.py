@@ -38,7 +38,8 @@ def default_rules(
 ) -> frozenset[str]:
     """The codes that are on when nothing is selected.
 
-    A rule is on when a device on record has confirmed its claim. What a device refuted, left open or could
+    A rule is on when a device on record has confirmed its claim, and nothing that its fix gains in the first step is lost in the
+    steps after it. What a device refuted, left open or could
     not measure is not confirmed, and neither is what no device has tried yet. Two kinds of rules need no
     confirmation: those without a claim, and those that are on whatever the evidence says.
 
@@ -54,7 +55,7 @@ def default_rules(
             prefix_of(code) not in judged
             or rule.claim is None
             or rule.always_on
-            or any(record.verdict == "confirmed" for record in evidence.get(code, ()))
+            or any(record.holds for record in evidence.get(code, ()))
         )
     )
 

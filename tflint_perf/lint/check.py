@@ -310,28 +310,7 @@ def _finding(
     bold: bool,
 ) -> Finding:
     node = report.node
-    fix: Fix | None = None
-    note: str | None = None
-    other: Fix | None = None
-    to_prove = False
-    if report.fix is not None and barred:
-        # What the rule itself has against it stays true when the layout is mended.
-        refused = report.fix(editor)
-        note = _mended(refused, editor, source)[1] if isinstance(refused, Refusal) else barred
-    elif report.fix is not None:
-        fix, note = _mended(report.fix(editor), editor, source)
-        if bold and report.bold is not None:
-            other, why_not = _mended(report.bold(editor), editor, source)
-            if report.bold_first and other is not None:
-                fix, other = other, fix
-            elif fix is None:
-                fix, other, note = other, None, why_not or note
-            note = None if fix is not None else note
-        elif fix is None and note and report.bold is not None:
-            other_fix, why_not = _mended(report.bold(editor), editor, source)
-            to_prove = other_fix is not None
-            # What a bold fix can't get around is in the way of the other one as well, and there may be much more of that.
-            note = note if to_prove else why_not or note
+    fixes = _fixes(report, editor, source, barred, bold)
     start = source.place(positions.start(_named(node, positions, source)))
     end = source.place(positions.header_end(node))
     statement = model.statement_of(node)
@@ -339,7 +318,8 @@ def _finding(
     noqa_row = start.row + max(source.row(positions.header_end(statement)), last) - first
     from tflint_perf.catalogue.cost import with_cost
 
-    message = with_cost(rule.code, report.message) if report.as_measured else report.message
+    as_measured = report.as_measured and not fixes.in_parts
+    message = with_cost(rule.code, report.message) if as_measured else report.message
     return Finding(
         rule.code,
         rule.name,
@@ -348,14 +328,57 @@ def _finding(
         end,
         source.lines(first, last),
         noqa_row,
-        fix,
-        note,
-        other,
+        fixes.fix,
+        fixes.note,
+        fixes.other,
         each_step(rule, report, model, positions, source),
-        to_prove=to_prove,
+        to_prove=fixes.to_prove,
         minor=report.minor,
         beside="; ".join(_said(beside, editor) for beside in report.beside),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fixes:
+    """What a finding offers, as `Finding` has it, and whether its cost can't be saved whole."""
+
+    fix: Fix | None = None
+    note: str | None = None
+    other: Fix | None = None
+    to_prove: bool = False
+    in_parts: bool = False
+
+
+def _fixes(report: Report, editor: Editor, source: Source, barred: str, bold: bool) -> _Fixes:
+    """The fixes of a report, or why it has none."""
+    if report.fix is None:
+        return _Fixes()
+    made = report.fix(editor)
+    if barred:
+        # What the rule itself has against it stays true when the layout is mended.
+        return _Fixes(note=_mended(made, editor, source)[1] if isinstance(made, Refusal) else barred)
+    fix, note = _mended(made, editor, source)
+    if report.bold is None or not (bold or (fix is None and note)):
+        return _Fixes(fix, note, in_parts=_is_in_parts(made))
+    bolder = report.bold(editor)
+    other, why_not = _mended(bolder, editor, source)
+    in_parts = fix is None and other is None and (_is_in_parts(made) or _is_in_parts(bolder))
+    if not bold:
+        # What a bold fix can't get around is in the way of the other one as well, and there may be much more of that.
+        return _Fixes(
+            note=note if other is not None else why_not or note,
+            to_prove=other is not None,
+            in_parts=in_parts,
+        )
+    if report.bold_first and other is not None:
+        fix, other = other, fix
+    elif fix is None:
+        fix, other, note = other, None, why_not or note
+    return _Fixes(fix, None if fix is not None else note, other, in_parts=in_parts)
+
+
+def _is_in_parts(made: Repair | Refusal | None) -> bool:
+    return isinstance(made, Refusal) and made.in_parts
 
 
 def _said(beside: Beside, editor: Editor) -> str:
