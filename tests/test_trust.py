@@ -115,7 +115,7 @@ COSTS: dict[str, dict[str, Any]] = {
         run(0.1) | {"first_step": 1.5}, value=3.0, metric="first step"
     ),
     "CPU: 3.0× the device memory": result(value=3.0, metric="device memory"),
-    "CPU: nearly all device memory taken (77 GiB), where its small net needs 0.58 GiB": result(
+    "CPU: nearly all device memory taken (77 GiB), where the script's small net needs 0.58 GiB": result(
         run(0.1, device={"reserved": 83 * 10**9}),
         run(0.1, device={"reserved": 62 * 10**7}),
         value=134.0,

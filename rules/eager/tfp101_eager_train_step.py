@@ -7,13 +7,20 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, library
+from tflint_perf.analysis.apis.facts import has, library, methods
 from tflint_perf.analysis.execution.step_loop_paths import Way
 from tflint_perf.analysis.execution.steps import GradientStep
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Function, Loop
-from tflint_perf.analysis.python.syntax import argument, descendants, last_name, mentions, target_names
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    descendants,
+    last_name,
+    mentions,
+    target_names,
+)
 from tflint_perf.analysis.values.integers import FEW
 from tflint_perf.analysis.values.iterables import source
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
@@ -119,13 +126,19 @@ class EagerTrainStep(Rule):
                 partial(_compile, place=place, steps=steps, trained=trained),
                 bold=partial(_split, place=place, steps=steps, trained=trained),
                 steps=_from_innermost_loop(model, place),
-                # The batches of the experiment have one shape, and nothing of its step is compiled.
-                as_measured=not varies and not left,
+                # The batches of the experiment have one shape, nothing of its step is compiled, and an optimizer ends it.
+                as_measured=not varies and not left and not _only_assigns(steps),
                 # What is dear, the passes forward and backward, is compiled.
                 minor=bool(left),
                 # Compiled alone, what computes the gradients leaves the optimizer in eager mode.
                 bold_first=any(_is_spread(model, step) for step in steps),
             )
+
+
+def _only_assigns(steps: list[GradientStep]) -> bool:
+    """Whether no optimizer takes the gradients: what they change is assigned."""
+    applied = [call for step in steps for call in step.applied]
+    return bool(applied) and all(callee_name(call) in methods("Variable", "assigns") for call in applied)
 
 
 def _from_innermost_loop(model: Model, place: cst.CSTNode) -> Way:

@@ -96,7 +96,7 @@ class EagerInferenceStep(Rule):
     fixes = "unsafe"
     bold = True
     claim = Claim(
-        "step time", least=1.5, at="for one pass through 13 Dense layers of 32 units, at one input shape"
+        "step time", least=1.5, at="for one of many passes through 13 Dense layers of 32 units, at one input shape"
     )
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -37,6 +37,8 @@ class MissingMemoryGrowth(Rule):
     Nobody else can use those GPUs, a second program fails for lack of memory, and the memory that the model
     really needs can't be seen from outside. With memory growth TensorFlow takes what it needs.
 
+    What was measured is a program of TensorFlow 2; a session of TensorFlow 1 takes the memory in the same way.
+
     ## Example
 
     ```python

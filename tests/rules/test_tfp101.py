@@ -1374,3 +1374,23 @@ for x, y in dataset:
 """
     (finding,) = findings("TFP101", source)
     assert finding.message.startswith(left)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [("image.assign_add(gradient)", False), ("optimizer.apply_gradients([(gradient, image)])", True)],
+)
+def test_a_step_without_an_optimizer_was_not_measured(change: str, told: bool) -> None:
+    source = f"""
+        import tensorflow as tf
+
+        model = tf.keras.applications.VGG16()
+        optimizer = tf.keras.optimizers.SGD()
+        image = tf.Variable(tf.zeros((1, 224, 224, 3)))
+        for _ in range(1000):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(image))
+            gradient = tape.gradient(loss, image)
+            {change}
+    """
+    assert costs_told("TFP101", dedent(source)) == [told]
