@@ -22,7 +22,6 @@ from tflint_perf.analysis.python.syntax import (
     same_code,
     target_names,
 )
-from tflint_perf.analysis.training.single_passes import Passes
 from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -47,8 +46,6 @@ _MAY_CHANGE = {
     "evaluate": "what is printed",
     "fit": "callbacks, the history and what is printed",
 }
-# A program that trains has a sentence made, or a few.
-_OF_ONE_SENTENCE = Passes(of_data=False, of_results=False)
 
 
 class KerasCallInLoop(Rule):
@@ -85,7 +82,7 @@ class KerasCallInLoop(Rule):
 
     Calls on a whole dataset, even once an epoch, calls under `step % n`, a new model for each fold or
     trial, a model that is compiled before each call, loops of a few iterations or that show a picture of each answer, calls that a program is seen
-    to make less than a hundred times in all without learning from any, or for one sentence behind the training, a class's own `predict`, calls that are timed and whose answers nobody reads, slices that the call cuts
+    to make less than a hundred times in all without learning from any, a class's own `predict`, calls that are timed and whose answers nobody reads, slices that the call cuts
     into batches (`batch_size=`), and code for TensorFlow 1. The fix is refused, and the finding says why, where an argument has no counterpart (`callbacks`, several epochs), or where the history that `fit` returns is used.
 
     ## Sources
@@ -119,8 +116,6 @@ class KerasCallInLoop(Rule):
             if model.own(FewResults).is_for_few(call) or model.own(CalledModels).makes_variables(call):
                 continue
             if is_only_timed(model.infer, call) or _is_compiled_anew(model, call):
-                continue
-            if model.single_passes.hold(call, _OF_ONE_SENTENCE):
                 continue
             name = callee_name(call)
             yield Report(

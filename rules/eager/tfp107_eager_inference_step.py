@@ -76,7 +76,7 @@ class EagerInferenceStep(Rule):
         once an epoch or under a guard, loops over a few inputs or over the parts of a model, loops that
         show each result to a person (`plt.show()`) or draw a figure of it, a loop over data that a program which
         trains goes through once (the test set, behind the last epoch), calls that a program is seen to make less than a hundred times in all
-    without learning from any, or for one sentence behind the training, calls that are
+    without learning from any, calls that are
         timed and whose results nobody reads, models whose own code can't
         be traced, and what is a `tf.function` in a program that runs all of them eagerly (TFP104 names the cause). The fix is refused, and the finding says why, where
         tracing would change or break the function around the call, and where an input gets longer with each call: each
@@ -96,7 +96,9 @@ class EagerInferenceStep(Rule):
     fixes = "unsafe"
     bold = True
     claim = Claim(
-        "step time", least=1.5, at="for one of many passes through 13 Dense layers of 32 units, at one input shape"
+        "step time",
+        least=1.5,
+        at="for one of many passes through 13 Dense layers of 32 units, at one input shape",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

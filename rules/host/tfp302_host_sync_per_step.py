@@ -115,7 +115,12 @@ class HostSyncPerStep(Rule):
     )  # fmt: skip
     fixes = "unsafe"
     through_imports = True
-    claim = Claim("step time", least=1.05, needs_gpu=True, at="for printing the loss of a compiled step, the only work on the host")
+    claim = Claim(
+        "step time",
+        least=1.05,
+        needs_gpu=True,
+        at="for printing the loss of a compiled step, the only work on the host",
+    )
 
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code() or model.devices.uses_no_gpu():

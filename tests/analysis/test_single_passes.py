@@ -236,29 +236,3 @@ def test_a_module_of_functions_is_no_program_that_applies_a_model() -> None:
         + "def predict():\n    model.load_weights(path)\n    for x, y in batches:\n        here(model(x))\n"
     )
     assert not model.single_passes.hold(here(model))
-
-
-SENTENCE = """
-def caption(picture):
-    word, words = start, []
-    for at in range(length):
-        word = here(model(picture, word))
-        if word == end:
-            return words
-        words.append(word)
-    return words
-
-train()
-"""
-
-
-def test_a_sentence_ends_with_the_word_that_an_iteration_makes() -> None:
-    of_one_sentence = Passes(counted=False, of_data=False, of_results=False)
-    model = model_of(source(SENTENCE + "print(caption(first))\n"))
-    assert model.single_passes.hold(here(model), of_one_sentence)
-    for_each = model_of(source(SENTENCE + "for picture in pictures:\n    print(caption(picture))\n"))
-    assert not for_each.single_passes.hold(here(for_each), of_one_sentence)
-    no_end = model_of(source(SENTENCE.replace("word == end", "at == last") + "print(caption(first))\n"))
-    assert not no_end.single_passes.hold(here(no_end), of_one_sentence)
-    data = model_of(source(PASSES["behind the training, at module level"]))
-    assert not data.single_passes.hold(here(data), Passes(of_data=False))

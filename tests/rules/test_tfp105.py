@@ -38,19 +38,6 @@ SILENT = {
             if cv2.waitKey(0) == ord("q"):
                 break
         """,
-    "the words of one sentence, behind the training": """
-        def caption(picture):
-            text = "begin"
-            for _ in range(length):
-                codes = tf.keras.utils.pad_sequences([encode(text)], length)
-                word = words[np.argmax(model.predict(codes))]
-                if word == "end":
-                    break
-                text += word
-            return text
-        model.fit(pictures, texts, epochs=20)
-        print(caption(pictures[0]))
-        """,
     "pictures of a few tens of codes, once": """
         for dim in range(10):
             for shift in range(-100, 101, 50):
@@ -437,23 +424,6 @@ FLAGGED = {
         print(write(series[:1]))
         """,
         [5],
-    ),
-    "the words of a sentence for each picture, behind the training": (
-        """
-        def caption(picture):
-            text = "begin"
-            for _ in range(length):
-                codes = tf.keras.utils.pad_sequences([encode(text)], length)
-                word = words[np.argmax(model.predict(codes))]
-                if word == "end":
-                    break
-                text += word
-            return text
-        model.fit(pictures, texts, epochs=20)
-        for picture in test_pictures:
-            print(caption(picture))
-        """,
-        [6],
     ),
     "a model that is compiled before the loop": (
         """

@@ -20,19 +20,6 @@ LARGE = PREAMBLE.replace("Sequential([tf.keras.layers.Dense(1)])", "applications
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
-    "the words of one sentence, behind the training, each of which is made of the one before": """
-        def caption(picture):
-            word, state, words = start, None, []
-            for _ in range(length):
-                scores, state = model(picture, word, state)
-                word = tf.argmax(scores).numpy()
-                if vocabulary[word] == "end":
-                    return words
-                words.append(vocabulary[word])
-            return words
-        model.fit(pictures, texts, epochs=20)
-        print(caption(first))
-        """,
     "what a program asks for less than a hundred times in all, over its loops and calls": """
         ROUNDS = 15
         def average(x):

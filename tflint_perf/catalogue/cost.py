@@ -242,7 +242,9 @@ def _taken(evidence: Evidence) -> str:
     if slow is None or fast is None:
         return _other(evidence)
     metric = evidence.record["claim"]["metric"]
-    return f"nearly all {metric} taken ({gibibytes(slow)}), where the script's small net needs {gibibytes(fast)}"
+    return (
+        f"nearly all {metric} taken ({gibibytes(slow)}), where the script's small net needs {gibibytes(fast)}"
+    )
 
 
 def _traces(evidence: Evidence) -> str:

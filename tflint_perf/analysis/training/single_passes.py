@@ -20,15 +20,7 @@ from tflint_perf.analysis.execution.steps import GradientStep, GradientSteps
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.reach import leads_to, remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
-from tflint_perf.analysis.python.syntax import (
-    argument,
-    descendants,
-    is_name,
-    last_statement,
-    mentions,
-    names_written,
-    target_names,
-)
+from tflint_perf.analysis.python.syntax import argument, is_name
 from tflint_perf.analysis.training.programs import Programs
 from tflint_perf.analysis.training.train_calls import TrainCalls
 from tflint_perf.analysis.values.calls import CallGraph
@@ -40,13 +32,11 @@ from tflint_perf.records import dataclass
 class Passes:
     """Which loops may be single passes.
 
-    `counted` ones count: they may have as many small steps as they like, to make one result out of noise, or word by word up to a
-    length. What ends with the word that it makes, a sentence, has few, and is all that counts without those `of_data`. Those
+    `counted` ones count: they may have as many small steps as they like, to make one result word by word, or out of noise. Those
     `of_results` are all that a program does which applies a model that was trained before.
     """
 
     counted: bool = True
-    of_data: bool = True
     of_results: bool = True
 
 
@@ -103,11 +93,7 @@ class SinglePasses:
         """Whether a step loop that is no single pass runs `node`, or else the calls of its function that step loops make."""
         loop = self._loops.step_loop(node)
         if loop is not None and not loop.yields:
-            counts = self._loops.counts(loop)
-            if not (counts and self._ends_by_what_it_makes(loop)):
-                if not allowed.of_data or (counts and not allowed.counted):
-                    return True
-            return not self._is_pass(loop, allowed)
+            return (not allowed.counted and self._loops.counts(loop)) or not self._is_pass(loop, allowed)
         function = self._calls.function_at(node)
         if function is None or function.yields or self._loops.is_batch_callback(function):
             return True
@@ -136,22 +122,6 @@ class SinglePasses:
     def _does_more(self, function: Function) -> bool | list[Function]:
         """Whether a function itself does so, or else the functions that it calls."""
         return any(map(self._is_more, function.calls)) or self._called_by(function)
-
-    def _ends_by_what_it_makes(self, loop: Loop) -> bool:
-        """Whether what an iteration of `loop` makes decides that it is the last one: `if word == end: break`. A model's
-        own method makes one for whoever asks, not once."""
-        if loop.function is not None and self._infer.classes.is_method_of_model(loop.function):
-            return False
-        made = names_written([loop.node])
-        if not isinstance(loop.node, cst.While):
-            made -= {name.value for name in target_names(loop.node.target)}
-        return any(
-            isinstance(node, cst.If)
-            and isinstance(last_statement(node.body), cst.Break | cst.Return)
-            and mentions(node.test, made)
-            and self._loops.innermost_loop(node) is loop
-            for node in descendants(loop.node)
-        )
 
     @remembered
     def _trains(self, loop: Loop) -> bool:
