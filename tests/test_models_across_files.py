@@ -394,3 +394,59 @@ def test_what_a_step_runs_in_compiled_code_and_else_runs_once_is_no_eager_step(
         each for each in lint_files([network, trainer], settings, 1) if Path(each.path).name == "network.py"
     ]
     assert [finding.code for finding in result.findings] == found
+
+
+_NET = """
+import tensorflow as tf
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.cell = tf.keras.layers.Dense(8)
+
+    def call(self, x):
+        for t in range(x.shape[1]):
+            x = tf.tanh(x + x[:, t:t + 1])
+        return tf.keras.layers.BatchNormalization()(self.cell(x))
+"""
+_TRAIN = """
+import tensorflow as tf
+from net import Net
+
+model = Net()
+optimizer = tf.keras.optimizers.Adam()
+
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+for x in dataset:
+    step(x)
+"""
+_COMPILED_TRAIN = _TRAIN.replace("def step", "@tf.function\ndef step")
+_BUILD = "import tensorflow as tf\nfrom net import Net\nmodel = Net()\nmodel(tf.zeros((1, 9)))\nmodel.fit(dataset)\n"
+
+
+@pytest.mark.parametrize(
+    ("programs", "expected"),
+    [
+        ([_TRAIN], ["a new `BatchNormalization` is created on each step, with new weights"]),
+        ([_COMPILED_TRAIN], ["a Python loop in compiled code", "`BatchNormalization` is created in compiled code"]),
+        ([_TRAIN, _COMPILED_TRAIN], ["a Python loop in compiled code", "`BatchNormalization` is created in compiled code"]),
+        ([_BUILD], ["a Python loop in compiled code", "`BatchNormalization` is created in compiled code"]),
+    ],
+    ids=["in eager mode", "compiled", "both", "built by a call and fitted"],
+)  # fmt: skip
+def test_a_model_that_is_trained_in_eager_mode_alone_is_not_compiled_tfp103_tfp204(
+    programs: list[str], expected: list[str], tmp_path: Path
+) -> None:
+    texts = {"net.py": _NET} | {f"train_{n}.py": text for n, text in enumerate(programs)}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    files = [tmp_path / name for name in texts]
+    results = lint_files(files, Settings(root=tmp_path, rules=frozenset({"TFP103", "TFP204"})), 1)
+    said = [finding.message for finding in results[0].findings]
+    assert len(said) == len(expected)
+    assert all(map(str.startswith, said, expected))

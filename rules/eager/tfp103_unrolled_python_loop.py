@@ -212,6 +212,8 @@ def _is_of_eager_model(model: Model, loop: Loop) -> bool:
         return False
     if any(map(model.is_compiled, model.calls_named("numpy"))):
         return True  # which fails in a graph
+    if model.eager_steps.train(function):
+        return True
     sites = model.calls.sites(function)
     if not sites or model.calls.callers_outside(function) or not all(map(model.is_eager, sites)):
         return False

@@ -181,6 +181,8 @@ class Making:
             run = run_by_keras or function
             if kind == "layer" and stateless and self._is_called_eagerly(run):
                 return "step"
+            if run is not None and self._eager_steps.train(run):
+                return "step" if self._loops.is_function_per_step(run) else None
             return None if self._is_only_tried(run) else "traced"
         if function is not None and not self._symbolic.is_eager(function):
             return None

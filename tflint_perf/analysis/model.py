@@ -221,7 +221,7 @@ class Parts:
         "execution.step_loop_paths.StepLoopPaths", "infer", "calls", "loops", "guards"
     )
     # What eager code runs per step, and compiled code, too.
-    eager_steps: EagerSteps = part("execution.eager_steps.EagerSteps", "calls", "loops", "compiled")
+    eager_steps: EagerSteps = part("execution.eager_steps.EagerSteps", "infer", "calls", "loops", "compiled")
     # Files that are read.
     file_reads: FileReads = part("training.file_reads.FileReads", "infer", "calls", "loops", "train_calls")
     # What may be changed in place.

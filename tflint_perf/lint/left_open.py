@@ -35,7 +35,11 @@ _PER_STEP = Caller(
 )
 _COMPILED = Caller("compile", "compiled")
 _ONCE = Caller(
-    "call", "eager", given=(Given("*", -1, None, of_functional_model=True),), passed=(Passed("*", -1),)
+    "call",
+    "eager",
+    given=(Given("*", -1, None, of_functional_model=True),),
+    passed=(Passed("*", -1),),
+    taped=True,
 )
 _IN_EAGER = Caller("import", "eager")
 _CONSUMING = Caller("consume", which="*")
@@ -75,7 +79,7 @@ def _open(
     """The functions whose callers in other files may decide on a finding: on one that is there, or one more.
 
     Which these are shows when the rules are asked again: supposing that all functions run per step, there may
-    be more findings; supposing that all are compiled, or run once, there may be fewer, and more of rules about
+    be more findings; supposing that all are compiled, or run once in a gradient step, there may be fewer, and more of rules about
     compiled code; supposing that programs run nothing compiled, there may be fewer, too.
     """
     found = _nodes(reports)

@@ -45,6 +45,8 @@ class Compiled:
         self._traced: set[Function] = set()
         # Methods that only Keras compiles, and that a program may call by itself.
         self._by_keras: set[Function] = set()
+        # All that nothing but Keras is known to have compiled.
+        self._left_to_keras: set[Function] = set()
         self._traceable: set[Function] = set()
         # Those that would be compiled, had the file not turned eager mode on for everything.
         self._switched_off: set[Function] = set()
@@ -70,6 +72,11 @@ class Compiled:
         """Whether TensorFlow itself is given `function` to trace: a decorator, a call, a Keras method."""
         self.state(function)
         return function in self._traced
+
+    def is_left_to_keras(self, function: Function) -> bool:
+        """Whether `function` is compiled only in so far as Keras does it: the `call` of a layer, of which no caller is asked."""
+        self.state(function)
+        return function in self._left_to_keras
 
     def would_be_traced(self, function: Function) -> bool:
         """Like `is_traced`, also where the file turns eager mode on for everything; what makes an object's variables, once,
@@ -116,9 +123,8 @@ class Compiled:
         for function in functions:
             self._follow_callers_outside(function)
         of_keras = [function for function in functions if self._is_keras_method(function)]
-        self._by_keras = {
-            f for f in of_keras if f not in self._traced and f.name in methods("Model", "steps")
-        }
+        self._left_to_keras = {function for function in of_keras if function not in self._traced}
+        self._by_keras = {f for f in self._left_to_keras if f.name in methods("Model", "steps")}
         self._traced.update(of_keras)
         self._traceable = set(self._traced)
         everything_eager = self._everything_eager()
