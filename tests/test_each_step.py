@@ -87,6 +87,13 @@ def notes(tflint_perf: CommandLine, *arguments: str) -> list[str]:
             "        gc.collect()\n        return self.files[i]\nmodel.fit(Batches(), epochs=3)\n",
             "runs on each step of `model.fit` on line 7",
         ),
+        # Compiled code runs it only once a trace.
+        (
+            "import gc\nimport tensorflow as tf\nmodel = tf.keras.Sequential()\ndef tidy():\n    gc.collect()\n@tf.function\ndef step(x):\n    tidy()\n"
+            "    return model(x)\ndef check(x):\n    tidy()\n    return model(x)\nfor x in dataset:\n    step(x)\n"
+            "for x in validation:\n    check(x)\n",
+            "runs on each step of the loop on line 15, via `check` (line 16), then `tidy` (line 11)",
+        ),
         # What a condition stands before does not run on each step.
         (
             LOOP + "    if psutil.virtual_memory().percent > 90:\n        gc.collect()\n",

@@ -450,3 +450,24 @@ def test_a_model_that_is_trained_in_eager_mode_alone_is_not_compiled_tfp103_tfp2
     said = [finding.message for finding in results[0].findings]
     assert len(said) == len(expected)
     assert all(map(str.startswith, said, expected))
+
+
+@pytest.mark.parametrize("decorator", ["    @tf.function\n", ""], ids=["compiled", "eager"])
+def test_a_pass_that_eager_code_makes_once_and_compiled_code_per_step_is_none_of_eager_mode(
+    tmp_path: Path, decorator: str
+) -> None:
+    (tmp_path / "net.py").write_text(
+        "import tensorflow as tf\n\nclass Net:\n    def __init__(self):\n        self.head = tf.keras.layers.Dense(9)\n\n"
+        "    def forward(self, x):\n        return self.head(x)\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "import tensorflow as tf\nfrom net import Net\n\nclass Wrapped:\n"
+        "    def __init__(self):\n        self.net = Net()\n\n    def forward(self, x):\n        return self.net.forward(x)\n\n"
+        "def look():\n    print(Wrapped().forward(tf.zeros((1, 9))))\n\n"
+        "def train(rows):\n    model = Wrapped()\n    dataset = tf.data.Dataset.from_tensor_slices(rows).batch(8)\n\n"
+        f"{decorator}    def step(x):\n        return model.forward(x)\n\n"
+        "    for x in dataset:\n        total = step(x)\n\nlook()\ntrain(rows)\n"
+    )
+    files = [tmp_path / name for name in ("net.py", "train.py")]
+    results = lint_files(files, Settings(root=tmp_path, rules=frozenset({"TFP107"})), 1)
+    assert len(results[0].findings) == (not decorator)

@@ -218,7 +218,7 @@ class Parts:
     each_step: EachStep = part("execution.each_step.EachStep", "infer", "calls", "loops", "guards")
     # Why code runs on each step.
     step_loop_paths: StepLoopPaths = part(
-        "execution.step_loop_paths.StepLoopPaths", "infer", "calls", "loops", "guards"
+        "execution.step_loop_paths.StepLoopPaths", "infer", "calls", "loops", "guards", "compiled"
     )
     # What eager code runs per step, and compiled code, too.
     eager_steps: EagerSteps = part("execution.eager_steps.EagerSteps", "infer", "calls", "loops", "compiled")

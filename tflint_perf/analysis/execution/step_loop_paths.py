@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.guards import Guards
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.conditions import conditions
@@ -39,21 +40,27 @@ Way = tuple[Reached | Via, ...]
 class StepLoopPaths:
     """Finds a way from a loop of steps to a place that runs per step."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards) -> None:
+    def __init__(
+        self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards, compiled: Compiled
+    ) -> None:
         self._walk = infer.walk
+        self._compiled = compiled
         self._calls = calls
         self._loops = loops
         self._guards = guards
 
     def leading_to(self, node: cst.CSTNode) -> Way:
         """The shortest way that makes `node` run per step, behind no condition if there is one such; () where it does not,
-        or where no loop is known that does it."""
+        or where no loop is known that does it. To eager code it leads through no compiled code, if there is one such."""
         if self._loops.training_loop(node) is not None:
             return self._in_loop(self._from_loop(node), node)
         function = self._calls.function_at(node)
         if function is None or not self._loops.is_per_step(node):
             return ()
-        return self._in_loop(self._into(function, self._is_always(node)), node)
+        always = self._is_always(node)
+        in_eager = self._compiled.state(function) == "eager"
+        way = self._into(function, always, uncompiled=True) if in_eager else ()
+        return self._in_loop(way or self._into(function, always), node)
 
     def _in_loop(self, way: Way, node: cst.CSTNode) -> Way:
         """The way, and the loop at its end in which `node` runs several times a step, where there is one."""
@@ -71,15 +78,18 @@ class StepLoopPaths:
         calls = (Reached("call", call, runs) for call, runs in zip(places, always[1:], strict=False))
         return (Reached("loop", loop.node, always[0]), *calls)
 
-    def _into(self, function: Function, always: bool) -> Way:
+    def _into(self, function: Function, always: bool, *, uncompiled: bool = False) -> Way:
         """The shortest way from a step loop to `function`; `always` says whether what is looked for runs each time that
-        the function does."""
+        the function does, and an `uncompiled` way leads through no code that is known to be compiled."""
         waiting: deque[tuple[Function, Way, bool]] = deque([(function, (), always)])
         seen = {function}
         while waiting:
             current, below, runs = waiting.popleft()
-            found = [(*_with_last(above, runs), *below) for above in self._from_outside(current)]
+            outside = self._from_outside(current, uncompiled)
+            found = [(*_with_last(above, runs), *below) for above in outside]
             for site, how in self._sites(current):
+                if uncompiled and self._compiled.is_compiled(site):
+                    continue
                 own = () if how is None else (Reached(how, site, runs),)
                 if from_loop := self._from_loop(site):
                     found.append((*from_loop, *own, *below))
@@ -97,11 +107,13 @@ class StepLoopPaths:
         loop = self._loops.step_loop(node)
         return () if loop is None else (Reached("loop", loop.node, self._is_always(node, loop.node)),)
 
-    def _from_outside(self, function: Function) -> Iterator[Way]:
+    def _from_outside(self, function: Function, uncompiled: bool) -> Iterator[Way]:
         """The ways to a function that begin with no call of it in this file."""
         if self._loops.is_batch_callback(function):
             yield (Reached("callback", function.node),)
         for caller in self._calls.callers_outside(function):
+            if uncompiled and caller.state == "compiled":
+                continue
             if caller.per_step and caller.each_step:
                 yield caller.each_step
         for call in self._loops.fits.get(function, ()) if self._is_run_over(function) else ():

@@ -274,12 +274,14 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
     fates, parts = _fates(model, place) if how == "call" else (NEEDED, ())
     guard = model.guards.guard_of(place)
     guarded = guard is not None
-    per_step = model.loops.is_per_step(place)
+    state = model.compiled.state(function)
+    # What eager code runs once, and only compiled code per step, eager code runs once.
+    per_step = model.loops.is_per_step(place) and (state != "eager" or model.eager_steps.run(place))
     return Use(
         path,
         how,
         name_outside(around) if around is not None else "",
-        model.compiled.state(function),
+        state,
         model.loops.kind(kind) if kind is not None else "none",
         loop is not None,
         per_step,
