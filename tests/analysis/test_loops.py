@@ -167,6 +167,27 @@ KINDS = {
         "blocks = [keras.Sequential(), keras.Sequential()]\nfor i in range(n): x = blocks[i](x)",
         ["none"],
     ),
+    "over some layers of a list by name": (
+        "names = [layer.name for layer in model.layers[1:]]\nfor name in names[-3:]: train_step(name)",
+        ["none", "none"],
+    ),
+    "over some of a list of data": (
+        "data = [load(x) for x in files]\nfor x in data[n:]: train_step(x)",
+        ["none", "step"],
+    ),
+    "over devices by their number": (
+        "for i in range(n):\n  with tf.device(f'/gpu:{i}'):\n    train_step(x)",
+        ["none"],
+    ),
+    "a step on one device": ("for i in range(n):\n  with tf.device('/gpu:0'):\n    train_step(x)", ["step"]),
+    "over experiments with sequences of batches": (
+        "def train(name): model.fit(load(name), epochs=rounds, workers=4)\nfor name in names: train(name)",
+        ["none"],
+    ),
+    "a step by a short fit": (
+        "def train(x, y): model.fit(x, y, epochs=rounds)\nfor x, y in dataset: train(x, y)",
+        ["step"],
+    ),
     "over variables": ("for v in model.trainable_variables: v.assign(v * 2)", ["none"]),
     "over devices": ("for gpu in tf.config.list_physical_devices('GPU'): f(gpu)", ["none"]),
     "over file names": ("import glob\nfor name in glob.glob('*.jpg'): model(load(name))", ["none"]),

@@ -114,6 +114,7 @@ Chance, clocks and effects
 - `sorts`: gives what it is given in the order of its values. `shuffles`: brings what it is given into another order. `numbers-places`: gives the numbers of as many places as it is told,
   in some order. `picks`: gives its second argument where the first holds, and its third elsewhere.
 - `sets`: changes what ops give that are called afterwards. `configures`: so, of devices or loggers.
+- `places-ops`: has the ops below it run on the device that it names.
 - `sets-memory`, `sets-up-devices`, `sets-precision`: so, of GPU memory, devices and floating-point types.
 - `numbers-ops`: tells of a graph whose ops have numbers, which seeds depend on.
 - `shows`: shows or logs. `makes-text`: makes text of tensors for it. `prints`: as an op. `no-effect`: has none.

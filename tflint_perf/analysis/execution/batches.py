@@ -36,6 +36,8 @@ _OF_BATCHES = frozenset(
 )
 # Arguments of `fit`, `evaluate` and `predict` that only make sense for a whole dataset.
 _OF_WHOLE_DATASETS = ("steps", "steps_per_epoch", "validation_data", "validation_split", "validation_steps")
+# Arguments by which Keras 2 draws the batches of a whole training from a sequence or a generator.
+_OF_SEQUENCES = ("workers", "use_multiprocessing", "max_queue_size")
 
 
 class Batches:
@@ -119,7 +121,8 @@ class Batches:
             return False
         given = argument(call, 0, "x")
         is_dataset = given is not None and self._infer.value(given).kind == "dataset"
-        return is_dataset or any(keyword_argument(call, name) is not None for name in _OF_WHOLE_DATASETS)
+        named = (*_OF_WHOLE_DATASETS, *_OF_SEQUENCES)
+        return is_dataset or any(keyword_argument(call, name) is not None for name in named)
 
     def _is_one_step(self, call: cst.Call) -> bool:
         """Whether `call` takes a single batch of what it is given, and evaluates nothing behind it."""

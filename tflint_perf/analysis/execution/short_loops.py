@@ -10,12 +10,14 @@ from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_critic, names_a_file, names_agents, names_layers
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.execution.trains import trains_by
-from tflint_perf.analysis.python.scopes import Loop
+from tflint_perf.analysis.limits import NAMES_DEEP
+from tflint_perf.analysis.python.scopes import Binding, Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
     descendants,
     last_name,
     last_statement,
+    mentions,
     names_read,
     string,
     target_names,
@@ -24,7 +26,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.integers import FEW
 from tflint_perf.analysis.values.iterables import counts_to, source, sources, with_targets
-from tflint_perf.analysis.values.written import written_out
+from tflint_perf.analysis.values.written import bindings_of, written_out
 
 # A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
 _FEW = 10
@@ -55,6 +57,8 @@ def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
 def _is_part(infer: Inference, loop: Loop) -> bool:
     iterable = loop.iterable
     if _runs_once(loop) or _is_over_environments(loop) or _is_over_models(loop) or _is_over_agents(loop):
+        return True
+    if _is_over_devices(infer, loop):
         return True
     if iterable is None:
         return False
@@ -163,7 +167,20 @@ def _names_file(infer: Inference, loop: cst.For) -> bool:
     return False
 
 
-def _is_part_of_model(infer: Inference, node: cst.BaseExpression) -> bool:
+def _is_part_of_model(infer: Inference, node: cst.BaseExpression, depth: int = 0) -> bool:
+    """Whether `node` has an item for each part of a model, or for some of them, here or by a name: `[layer.name for layer in
+    model.layers[1:]]`."""
+    if depth > NAMES_DEEP:
+        return False
+    match node:
+        case cst.ListComp(for_in=cst.CompFor(inner_for_in=None, iter=iterable)):
+            return _is_part_of_model(infer, iterable, depth + 1)
+        case cst.Subscript(value=whole, slice=[cst.SubscriptElement(cst.Slice())]):
+            return _is_part_of_model(infer, whole, depth + 1)
+        case cst.Name():
+            match bindings_of(infer, node):
+                case [Binding(kind="assign", value=cst.ListComp() | cst.Subscript() as value, path=())]:
+                    return _is_part_of_model(infer, value, depth + 1)
     if isinstance(node, cst.Attribute) and node.attr.value in _PARTS_OF_A_MODEL:
         return True
     if isinstance(node, cst.Call) and has(
@@ -211,6 +228,21 @@ def _is_over_environments(loop: Loop) -> bool:
         and isinstance(call.func.value, cst.Name)
         and call.func.value.value in names
         for call in loop.calls
+    )
+
+
+def _is_over_devices(infer: Inference, loop: Loop) -> bool:
+    """Whether each iteration of `loop` runs on a device of its own: `for i in range(n): with tf.device(f"/gpu:{i}"): …`."""
+    if not isinstance(loop.node, cst.For):
+        return False
+    names = {name.value for name in target_names(loop.node.target)}
+    return any(
+        isinstance(item.item, cst.Call)
+        and has(infer.names.qualified(item.item.func), "places-ops")
+        and mentions(item.item, names)
+        for line in loop.node.body.body
+        if isinstance(line, cst.With)
+        for item in line.items
     )
 
 
