@@ -181,7 +181,7 @@ KINDS = {
     ),
     "a step on one device": ("for i in range(n):\n  with tf.device('/gpu:0'):\n    train_step(x)", ["step"]),
     "over experiments with sequences of batches": (
-        "def train(name): model.fit(load(name), epochs=rounds, workers=4)\nfor name in names: train(name)",
+        "def train(name):\n  model.fit(load(name), epochs=rounds, workers=4)\n  print(model(x))\nfor name in names: train(name)",
         ["none"],
     ),
     "a step by a short fit": (
