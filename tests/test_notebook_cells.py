@@ -10,6 +10,7 @@ from tests.notebooks import cell, notebook
 from tflint_perf.finding import Edit
 from tflint_perf.lint.guards import damage
 from tflint_perf.text.source import EditError, Source
+from tflint_perf.text.syntax import faults_of_cells
 
 
 def read(data: bytes) -> Source:
@@ -249,3 +250,22 @@ def test_new_lines_end_as_those_of_their_cell() -> None:
     assert inserted(of, end, "\nd = 3").encode() == after
     assert inserted(of, end + 2, "d = 3\n").encode() == after
     assert removed(of, "b = 2\r\n").encode() == notebook(cell(["a = 1"]), "c")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "broken"),
+    [
+        (b'{"language_info": {"name": "python", "version": "2.7.14"}}', 0),
+        (b'{"kernelspec": {"language": "python", "name": "python2"}}', 0),
+        (b'{"kernelspec": {"name": "python2"}, "language_info": {"name": "python", "version": "3.8.1"}}', 1),
+        (b'{"kernelspec": {"language": "python", "name": "python3"}}', 1),
+        (b"{}", 1),
+    ],
+)
+def test_a_cell_of_python_2_is_not_called_wrong(metadata: bytes, broken: int) -> None:
+    cells = b'{"cell_type": "code", "source": "print \'x\'"}, {"cell_type": "code", "source": "x = 1"}'
+    source = Source.from_bytes(
+        b'{"cells": [%s], "metadata": %s, "nbformat": 4}' % (cells, metadata), "a.ipynb"
+    )
+    assert len(faults_of_cells(source)) == broken
+    assert "x = 1" in source.text

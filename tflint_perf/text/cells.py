@@ -168,6 +168,16 @@ def is_python(notebook: Mapping[str, Any]) -> bool:
     return not isinstance(name, str) or _OTHER_KERNELS.match(name) is None
 
 
+def is_of_python_2(notebook: Mapping[str, Any]) -> bool:
+    """Whether a notebook says that its language is Python 2, of which `print "x"` is a statement: by the version, or else the
+    kernel's name."""
+    metadata = _mapping(notebook.get("metadata"))
+    version = _mapping(metadata.get("language_info")).get("version")
+    if isinstance(version, str):
+        return version.startswith("2.")
+    return _mapping(metadata.get("kernelspec")).get("name") == "python2"
+
+
 def form_of(notebook: Mapping[str, Any]) -> Form:
     """Whether Colab or Kaggle saved a notebook last. Others leave their metadata alone, and write their own kernel's name."""
     metadata = _mapping(notebook.get("metadata"))

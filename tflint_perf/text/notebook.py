@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from tflint_perf.errors import EditError, SourceError
 from tflint_perf.records import dataclass
 from tflint_perf.text import json_spans
-from tflint_perf.text.cells import Cell, Form, cells_of, form_of, is_python
+from tflint_perf.text.cells import Cell, Form, cells_of, form_of, is_of_python_2, is_python
 from tflint_perf.text.decoding import Piece, spliced
 from tflint_perf.text.json_spans import Value
 
@@ -32,6 +32,7 @@ class Notebook:
     text: str
     path: str
     form: Form
+    of_python_2: bool = False
 
     @classmethod
     def from_bytes(cls, data: bytes, path: str) -> Notebook:
@@ -52,9 +53,8 @@ class Notebook:
         except RecursionError:
             raise SourceError(f"{path}: not a notebook: nested too deeply") from None
         cells = _cells(text, whole, path)
-        return cls(
-            data, text, cells, "".join(cell.lead + cell.masked for cell in cells), path, form_of(whole.value)
-        )
+        masked = "".join(cell.lead + cell.masked for cell in cells)
+        return cls(data, text, cells, masked, path, form_of(whole.value), is_of_python_2(whole.value))
 
     @property
     def written(self) -> str:

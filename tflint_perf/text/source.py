@@ -136,6 +136,11 @@ class Source:
             return ()
         return tuple((cell.start, cell.fault) for cell in self._file.cells if cell.fault is not None)
 
+    @property
+    def is_of_python_2(self) -> bool:
+        """Whether it is a notebook that says so of itself."""
+        return not isinstance(self._file, PythonFile) and self._file.of_python_2
+
     def _rows(self) -> list[int]:
         if not self._row_starts:
             self._row_starts.append(0)
