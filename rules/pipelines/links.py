@@ -82,8 +82,18 @@ def autotune(edit: Editor, node: cst.CSTNode) -> tuple[str, list[Edit]]:
             return name, []
     named = [model.names.dotted(use) or "" for use in uses]
     experimental = named and all("experimental" in name for name in named)
-    old = experimental or model.programs.is_graph_code() or model.versions.is_version_1()
-    return edit.spell("data.experimental.AUTOTUNE" if old else "data.AUTOTUNE", node)
+    return edit.spell(
+        "data.experimental.AUTOTUNE" if experimental or _is_old(model) else "data.AUTOTUNE", node
+    )
+
+
+def name_of_autotune(model: Model) -> str:
+    """The name by which TensorFlow has `AUTOTUNE` in the version that the file is written for."""
+    return "tf.data.experimental.AUTOTUNE" if _is_old(model) else "tf.data.AUTOTUNE"
+
+
+def _is_old(model: Model) -> bool:
+    return model.programs.is_graph_code() or model.versions.is_version_1()
 
 
 def stages_of_name(model: Model, statement: cst.CSTNode) -> list[cst.Assign]:

@@ -17,7 +17,7 @@ from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import judged
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .links import append, autotune, has_no_autotune
+from .links import append, autotune, has_no_autotune, name_of_autotune
 
 
 class MissingPrefetch(Rule):
@@ -96,7 +96,7 @@ class MissingPrefetch(Rule):
                 )
                 yield Report(
                     _at_fault(model, ways[-1]),
-                    f"the pipeline ends without a `prefetch`, {by_itself}; add `.prefetch(tf.data.AUTOTUNE)` at the end",
+                    f"the pipeline ends without a `prefetch`, {by_itself}; add `.prefetch({name_of_autotune(model)})` at the end",
                     partial(_prefetch, consumption=consumption, end=end if len(ways) == 1 else None),
                     as_measured=not is_off,  # the experiment leaves TensorFlow its way
                 )

@@ -16,7 +16,7 @@ from tflint_perf.edit.arguments import add_argument
 from tflint_perf.edit.judged import judged
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .links import autotune, has_no_autotune
+from .links import autotune, has_no_autotune, name_of_autotune
 from .locked_python import LockedPython
 from .mapped_work import MappedWork
 from .python_stages import PythonStages
@@ -112,7 +112,7 @@ class SequentialMap(Rule):
             why = _WHY["stateless" if is_off else nature].format(function=function, element=element)
             yield Report(
                 given,
-                f"{why}; add `num_parallel_calls=tf.data.AUTOTUNE`",
+                f"{why}; add `num_parallel_calls={name_of_autotune(model)}`",
                 partial(_parallelize, call=call, given=given, nature=nature),
                 # The experiment looks words up in a table, sample by sample, as often as it trains on each.
                 as_measured=nature == "stateful"

@@ -19,7 +19,7 @@ from tflint_perf.edit.arguments import add_argument
 from tflint_perf.edit.judged import judged
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .links import autotune, has_no_autotune
+from .links import autotune, has_no_autotune, name_of_autotune
 
 
 class SequentialRead(Rule):
@@ -53,7 +53,7 @@ class SequentialRead(Rule):
     ## What is left alone
 
     One file; file names that can't be seen, or that are sorted for what a model predicts on; records that `window` groups as they follow one another; `flat_map` beside an `interleave` with `num_parallel_calls`, where the order is wanted; `cycle_length=1`; functions that read with Python code, or whose own parallel stages read ahead; datasets
-    of which the script only looks at a few elements. The fix keeps the order of the records only for `interleave` with a `cycle_length`, and is safe there if no file is read, since
+    of which the script only looks at a few elements, or shows each to a person. The fix keeps the order of the records only for `interleave` with a `cycle_length`, and is safe there if no file is read, since
     another program may write it meanwhile.
 
     ## Sources
@@ -93,7 +93,7 @@ def _interleaves(model: Model) -> Iterator[Report]:
             continue
         yield Report(
             _place(call, given),
-            "`interleave` reads its inputs in one thread; add `num_parallel_calls=tf.data.AUTOTUNE`",
+            f"`interleave` reads its inputs in one thread; add `num_parallel_calls={name_of_autotune(model)}`",
             partial(_add, call=call, keyword="num_parallel_calls", given=given),
         )
 
@@ -108,7 +108,7 @@ def _readers(model: Model) -> Iterator[Report]:
         if not model.successors.is_only_looked_at(call) and not _are_in_order(model, call, files):
             yield Report(
                 call,
-                "the files are read one at a time; add `num_parallel_reads=tf.data.AUTOTUNE`",
+                f"the files are read one at a time; add `num_parallel_reads={name_of_autotune(model)}`",
                 partial(_add, call=call, keyword="num_parallel_reads"),
             )
 

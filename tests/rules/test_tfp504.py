@@ -23,6 +23,10 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "files whose records a person looks at, one by one": (
+        "import cv2\ndef show(names):\n    ds = tf.data.TFRecordDataset(glob.glob(names)).map(parse)\n    for image in ds:\n"
+        "        cv2.imshow('', image.numpy())\n        cv2.waitKey(0)"
+    ),
     "words of texts that are in memory": (
         "texts = tf.data.Dataset.from_tensor_slices(['a b', 'c d'])\n"
         "words = texts.interleave(lambda x: tf.data.Dataset.from_tensor_slices(tf.strings.split(x)), cycle_length=2)"
@@ -323,3 +327,16 @@ def test_a_split_behind_the_files_depends_on_their_order() -> None:
     assert finding.fix.message.endswith(
         "may change the order of the elements, and so what `skip` and `take` give"
     )
+
+
+@pytest.mark.parametrize(
+    ("start", "name"),
+    [
+        ("if __name__ == '__main__':\n    tf.enable_eager_execution()\n", "tf.data.experimental.AUTOTUNE"),
+        ("if old:\n    tf.enable_eager_execution()\n", "tf.data.AUTOTUNE"),
+        ("", "tf.data.AUTOTUNE"),
+    ],
+)
+def test_names_the_argument_as_the_file_s_tensorflow_has_it(start: str, name: str) -> None:
+    [finding] = findings(CODE, f"import tensorflow as tf\n{start}tf.data.TFRecordDataset(['a', 'b'])\n")
+    assert f"add `num_parallel_reads={name}`" in finding.message

@@ -178,7 +178,7 @@ class Successors:
 
     def is_only_looked_at(self, call: cst.Call) -> bool:
         """Whether the program takes only a few elements of what `call` gives, as by `for x in dataset.take(1)` or
-        `next(iter(dataset))`, or none at all."""
+        `next(iter(dataset))`, or none at all, or a person looks at each."""
         return self._is_looked_at(call, frozenset())
 
     def _is_looked_at(self, call: cst.Call, asked: frozenset[cst.Call]) -> bool:
@@ -238,12 +238,15 @@ class Successors:
         )
 
     def _is_inspected(self, node: cst.CSTNode, asked: frozenset[cst.Call]) -> bool:
-        """Whether `node` is what a loop iterates over that ends after a few elements, or `next` takes one of, or is what a
-        function gives to callers of whom each does so."""
+        """Whether `node` is what a loop iterates over that ends after a few elements or shows each to a person, or `next` takes
+        one of, or is what a function gives to callers of whom each does so."""
         around = self._walk.parents.get(node)
         match around:
             case cst.For():
-                return around.iter is node and only_inspects(self._infer, self._walk.loops[around])
+                loop = self._walk.loops[around]
+                return around.iter is node and (
+                    only_inspects(self._infer, loop) or self._loops.waits_for_person(loop)
+                )
             case cst.Return():
                 return self._is_given_for_a_look(around, asked)
         iterated = self._call_given(node, "iter")

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import named
 from tflint_perf.analysis.python.names import Names
+from tflint_perf.analysis.python.syntax import descendants, is_name
 from tflint_perf.analysis.python.walk import Walk
 
 # What version 2 has under `compat.v1`, or not at all.
@@ -37,10 +38,14 @@ class Versions:
         )
 
     def _is_sure(self, node: cst.CSTNode) -> bool:
-        """Whether nothing, such as a check of the version, decides whether `node` runs."""
+        """Whether nothing, such as a check of the version, decides whether `node` runs in the program."""
         current: cst.CSTNode | None = node
         while current is not None and not isinstance(current, cst.If | cst.IfExp | cst.Try | cst.TryStar):
             current = self._walk.parents.get(current)
+        if isinstance(current, cst.If) and any(
+            is_name(part, "__name__") for part in descendants(current.test)
+        ):
+            return self._is_sure(self._walk.parents[current])
         return current is None
 
     def builds_graphs(self) -> bool:
