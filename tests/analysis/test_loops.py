@@ -175,6 +175,10 @@ KINDS = {
         "data = [load(x) for x in files]\nfor x in data[n:]: train_step(x)",
         ["none", "step"],
     ),
+    "over what was loaded from files": (
+        "import glob\ndata = [load(x) for x in glob.glob('*.png')]\nfor x in data: train_step(x)",
+        ["none", "step"],
+    ),
     "over devices by their number": (
         "for i in range(n):\n  with tf.device(f'/gpu:{i}'):\n    train_step(x)",
         ["none"],

@@ -167,31 +167,40 @@ def _names_file(infer: Inference, loop: cst.For) -> bool:
     return False
 
 
-def _is_part_of_model(infer: Inference, node: cst.BaseExpression, depth: int = 0) -> bool:
-    """Whether `node` has an item for each part of a model, or for some of them, here or by a name: `[layer.name for layer in
-    model.layers[1:]]`."""
-    if depth > NAMES_DEEP:
-        return False
-    match node:
-        case cst.ListComp(for_in=cst.CompFor(inner_for_in=None, iter=iterable)):
-            return _is_part_of_model(infer, iterable, depth + 1)
-        case cst.Subscript(value=whole, slice=[cst.SubscriptElement(cst.Slice())]):
-            return _is_part_of_model(infer, whole, depth + 1)
-        case cst.Name():
-            match bindings_of(infer, node):
-                case [Binding(kind="assign", value=cst.ListComp() | cst.Subscript() as value, path=())]:
-                    return _is_part_of_model(infer, value, depth + 1)
-    if isinstance(node, cst.Attribute) and node.attr.value in _PARTS_OF_A_MODEL:
-        return True
+def _is_part_of_model(infer: Inference, node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.Call) and has(
         infer.names.qualified(node.func), "lists-files", "walks-files", "lists-devices"
     ):
         return True
+    return _are_parts_of_model(infer, node, 0)
+
+
+def _are_parts_of_model(infer: Inference, node: cst.BaseExpression, depth: int) -> bool:
+    """Whether `node` has an item for each part of a model, or for some of them, here or by a name: `[layer.name for layer in
+    model.layers[1:]]`."""
+    if isinstance(node, cst.Attribute) and node.attr.value in _PARTS_OF_A_MODEL:
+        return True
     value = infer.value(node)
     if value.kind in ("list", "tuple") and value.element is not None:
         inner = value.element.kind
-        return inner in ("variable", "layer", "model") or (inner == "tensor" and value.name == "gradients")
-    return False
+        if inner in ("variable", "layer", "model") or (inner == "tensor" and value.name == "gradients"):
+            return True
+    whole = _taken_from(infer, node)
+    return whole is not None and depth < NAMES_DEEP and _are_parts_of_model(infer, whole, depth + 1)
+
+
+def _taken_from(infer: Inference, node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """What `node` has an item for each of, or some of, here or by a name."""
+    match node:
+        case cst.ListComp(for_in=cst.CompFor(inner_for_in=None, iter=iterable)):
+            return iterable
+        case cst.Subscript(value=whole, slice=[cst.SubscriptElement(cst.Slice())]):
+            return whole
+        case cst.Name():
+            match bindings_of(infer, node):
+                case [Binding(kind="assign", value=cst.ListComp() | cst.Subscript() as value, path=())]:
+                    return _taken_from(infer, value)
+    return None
 
 
 def _is_over_models(loop: Loop) -> bool:
