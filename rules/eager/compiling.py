@@ -22,6 +22,12 @@ READS_SHAPE = "the code reads the static shape, which a trace for varying shapes
 _SWITCHED_OFF = re.compile(r"#+\s*(@[\w.]*\bfunction\b.*)")
 
 
+def once_switched_on(model: Model, remedy: str) -> str:
+    """How to compile something, in a program that may have switched that off for everything."""
+    off = model.compiled.is_nothing_compiled()
+    return f"remove `run_functions_eagerly(True)`, then {remedy}" if off else remedy
+
+
 def compile_function(edit: Editor, function: Function, *, bold: bool = False) -> Repair | Refusal:
     """Decorate a function with `@tf.function`, unless tracing would change or break what it does, or else, if `bold`, is
     seen to do so."""

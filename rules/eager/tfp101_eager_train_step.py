@@ -27,7 +27,7 @@ from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .compiling import compile_function
+from .compiling import compile_function, once_switched_on
 from .crossing import Crossings
 from .extract import extract
 from .model_calls import CompiledModels
@@ -120,9 +120,10 @@ class EagerTrainStep(Rule):
             left = _left_eager(model, steps)
             eager = left or "the gradient step runs"
             whole = "the whole step" if left else "it"
+            remedy = once_switched_on(model, f"compile {whole} with `{made_by}`")
             yield Report(
                 place,
-                f"{eager} in eager mode, op by op, on each step; compile {whole} with `{made_by}`",
+                f"{eager} in eager mode, op by op, on each step; {remedy}",
                 partial(_compile, place=place, steps=steps, trained=trained),
                 bold=partial(_split, place=place, steps=steps, trained=trained),
                 steps=_from_innermost_loop(model, place),

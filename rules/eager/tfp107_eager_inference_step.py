@@ -16,7 +16,7 @@ from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .compiled_forward import compile_call, compile_forward
-from .compiling import compile_function
+from .compiling import compile_function, once_switched_on
 from .forward_passes import ForwardPass, ForwardPasses, is_cut_from_what_gets_longer
 from .shapes import Shapes
 
@@ -112,7 +112,7 @@ class EagerInferenceStep(Rule):
                 remedy = _around_draw(model, draw)
             yield Report(
                 call,
-                f"`{model.module.code_for_node(call.func)}` runs in eager mode, op by op, on each step; {remedy}",
+                f"`{model.module.code_for_node(call.func)}` runs in eager mode, op by op, on each step; {once_switched_on(model, remedy)}",
                 partial(_compile, found=found),
                 bold=partial(_compile_apart, found=found),
                 # The experiment has a model of many layers, whose inputs have one shape.

@@ -1479,3 +1479,12 @@ def test_a_text_that_the_loop_adds_to_gets_longer_with_each_call(then: str, long
 def test_tells_the_cost_of_a_model_of_many_layers_alone(made: str, told: bool) -> None:
     source = f"net = {made}\nfor epoch in range(9):\n    for x, y in dataset:\n        print(net(x))\n"
     assert costs_told("TFP107", PREAMBLE.replace("model =", "other =") + source) == [told]
+
+
+@pytest.mark.parametrize(
+    ("switch", "first"),
+    [("tf.config.run_functions_eagerly(True)", True), ("tf.config.run_functions_eagerly(False)", False)],
+)
+def test_where_nothing_is_compiled_the_switch_is_to_go_first(switch: str, first: bool) -> None:
+    [finding] = findings("TFP107", PREAMBLE + (f"{switch}\nfor x in dataset:\n    keep(model(x))\n"))
+    assert ("; remove `run_functions_eagerly(True)`, then compile the" in finding.message) is first

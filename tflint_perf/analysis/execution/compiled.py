@@ -51,6 +51,7 @@ class Compiled:
         # Those that would be compiled, had the file not turned eager mode on for everything.
         self._switched_off: set[Function] = set()
         self._has_other_way: dict[Function, bool] = {}
+        self._everything_is_eager = False
 
     def state(self, function: Function | None) -> State:
         """How the body of a function runs: "compiled", "eager" or "unknown"; module-level code (None) is eager."""
@@ -90,6 +91,12 @@ class Compiled:
         self.state(function)
         return bool(self._switched_off) and not leads_to(function, self._has_other_way, self._callers_to_ask)
 
+    def is_nothing_compiled(self) -> bool:
+        """Whether a switch has all compiled functions run in eager mode, so that to make one has no effect."""
+        if self._states is None:
+            self._states = self._settle()
+        return self._everything_is_eager
+
     def hands_functions_over(self) -> bool:
         """Whether this file passes functions of its own to others, which may call them."""
         if self._states is None:
@@ -127,7 +134,7 @@ class Compiled:
         self._by_keras = {f for f in self._left_to_keras if f.name in methods("Model", "steps")}
         self._traced.update(of_keras)
         self._traceable = set(self._traced)
-        everything_eager = self._everything_eager()
+        everything_eager = self._everything_is_eager = self._everything_eager()
         if everything_eager:
             self._switched_off = self._traced.difference(of_keras) | self._by_keras
             self._traced.clear()
