@@ -57,6 +57,16 @@ def main(model, optimizer):
             True,
         ),
         ("make = Photos() if flag else Scans()", "batches = make", True),
+        (
+            "if flag:\n    from data import Photos as Kind\nelse:\n    from data import Scans as Kind\nmake = Kind()",
+            "batches = make",
+            True,
+        ),
+        (
+            "if flag:\n    from data import Photos as Kind\nelse:\n    from data import Kept as Kind\nmake = Kind()",
+            "batches = make",
+            False,
+        ),
         # One of them does not, or it may be anything.
         ("def make(a):\n    return Photos() if a else Kept()", "batches = make(1)", False),
         ("def make(a):\n    return Photos() if a else other()", "batches = make(1)", False),

@@ -48,7 +48,7 @@ def value_of_call(infer: Inference, call: cst.Call) -> Value:
         if known.known:
             return known
         callee = infer.value(call.func)
-        return _called(infer, call, callee) if callee.outside else known
+        return _called(infer, call, callee) if callee.paths else known
     if isinstance(call.func, cst.Attribute):
         base = infer.value(call.func.value)
         if base is NEVER:
