@@ -1404,3 +1404,22 @@ def test_what_another_process_finds_a_file_to_say_is_kept(tmp_path: Path) -> Non
         [file for other in files[:30] for file in (other, files[-1])]
     )
     assert tmp_path / "step.py" in near.files.known()
+
+
+@pytest.mark.parametrize(("decorator", "found"), [("", True), ("@tf.function\n", False)])
+def test_rows_are_computed_one_by_one_for_the_step_of_another_file_tfp106(
+    project: Path, decorator: str, found: bool
+) -> None:
+    losses = (
+        "import tensorflow as tf\ndef pairs(x):\n    rows = tf.square(x)\n    total = 0\n"
+        "    for i in range(rows.shape[0]):\n        total += tf.reduce_sum(tf.exp(rows[i]))\n    return total\n"
+    )
+    train = (
+        "import tensorflow as tf\nfrom losses import pairs\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        f"opt = tf.keras.optimizers.SGD()\n{decorator}def step(x):\n    with tf.GradientTape() as tape:\n"
+        "        loss = pairs(model(x))\n    gradients = tape.gradient(loss, model.trainable_variables)\n"
+        "    opt.apply_gradients(zip(gradients, model.trainable_variables))\n"
+        "for x in tf.data.Dataset.from_tensor_slices(data).batch(32):\n    step(x)\n"
+    )
+    linted = lint(write(project, losses=losses, train=train), frozenset({"TFP106"}))
+    assert linted == ({"losses.py": ["TFP106"]} if found else {})

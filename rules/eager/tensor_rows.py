@@ -12,6 +12,7 @@ from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.op_loops import OpLoops, reads
+from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.scopes import Binding, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -20,6 +21,7 @@ from tflint_perf.analysis.python.syntax import (
     descendants_here,
     mentions,
     names_read,
+    names_written,
 )
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import with_targets
@@ -101,7 +103,7 @@ class Rows:
         if not self._iterations.are_many(loop, traced=False):
             return None
         for part in descendants_here(node.body):
-            if isinstance(part, cst.Subscript) and self._is_row(part, counter.value):
+            if isinstance(part, cst.Subscript) and self._is_row(part, counter.value, loop):
                 if self._feeds_op(part):
                     return part.value
         return None
@@ -176,15 +178,45 @@ class Rows:
             for part in descendants_here(node.body)
         )
 
-    def _is_row(self, node: cst.Subscript, counter: str) -> bool:
-        """Whether `node` is a row by the counter: `t[i]`, `t[i, :]`."""
+    def _is_row(self, node: cst.Subscript, counter: str, loop: Loop) -> bool:
+        """Whether `node` is a row by the counter: `t[i]`, `t[i, :]`, `t[i + n]`."""
         first = node.slice[0].slice
         return (
             isinstance(first, cst.Index)
-            and isinstance(first.value, cst.Name)
-            and first.value.value == counter
+            and self._counts_along(first.value, counter, loop, 0)
             and self._infer.value(node.value).kind == "tensor"
             and not self._is_short(node.value, self._infer.value(node.value))
+        )
+
+    def _counts_along(self, node: cst.BaseExpression, counter: str, loop: Loop, depth: int) -> bool:
+        """Whether `node` is the counter of `loop`, or as far from it in each iteration: `j` of `j = i + n`."""
+        match node:
+            case cst.Name(value=name) if name == counter:
+                return True
+            case cst.Name() if depth <= NAMES_DEEP:
+                found = self._infer.bindings_reaching(node)
+                return (
+                    found is not None
+                    and bool(found[1])
+                    and all(
+                        binding.kind == "assign"
+                        and binding.path == ()
+                        and binding.value is not None
+                        and binding.at.block.loop is loop
+                        and self._counts_along(binding.value, counter, loop, depth + 1)
+                        for binding in found[1]
+                    )
+                )
+            case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
+                ways = [(left, right), (right, left)]
+            case cst.BinaryOperation(left=left, operator=cst.Subtract(), right=right):
+                ways = [(left, right)]
+            case _:
+                return False
+        written = names_written([loop.node])
+        return any(
+            self._counts_along(counting, counter, loop, depth + 1) and not mentions(away, written)
+            for counting, away in ways
         )
 
     def _feeds_op(self, node: cst.CSTNode) -> bool:
@@ -197,6 +229,8 @@ class Rows:
         match parent:
             case cst.Call():
                 name = self._infer.names.qualified(parent.func)
+                if not name and self._infer.value(parent.func).kind == "loss":
+                    return True
                 return (
                     library(name) == "tensorflow"
                     and not has(name, "prints")
@@ -279,7 +313,9 @@ class Rows:
         if any(map(self._is_host_call, calls_below(element))):
             return None
         for part in descendants_here(element):
-            if isinstance(part, cst.Subscript) and self._is_row(part, counter.value) and self._feeds_op(part):
+            if not isinstance(part, cst.Subscript) or not self._is_row(part, counter.value, loop):
+                continue
+            if self._feeds_op(part):
                 return part.value
         return None
 

@@ -148,6 +148,13 @@ SILENT = {
         for i in range(100):
             state = tf.tanh(state + t[i])
         """,
+    "numbers that go along with something else than the counter": """
+        at = 0
+        for i in range(100):
+            at = step_to(at)
+            j = at + i
+            results.append(tf.reduce_sum(t[j]))
+        """,
     "a loop that counts by tf.range": """
         total = tf.constant(0.0)
         for i in tf.range(100):
@@ -257,6 +264,20 @@ FLAGGED = {
         results = []
         for i in range(t.shape[0]):  # <-
             results.append(tf.reduce_sum(t[i, 2:]))
+        """,
+    "ops on rows whose number is that of the iteration, by another name or so many further": """
+        half = t.shape[0] // 2
+        total = 0
+        for k in range(half):  # <-
+            i = k
+            j = k + half
+            total += tf.reduce_sum(tf.square(t[i])) - tf.reduce_sum(t[j])
+        """,
+    "a loss of each row": """
+        total = 0
+        for k in range(t.shape[0]):  # <-
+            similarity = tf.keras.losses.CosineSimilarity(axis=-1)
+            total += similarity(t[k], t[0])
         """,
     "enumerated rows": """
         results = []

@@ -152,6 +152,8 @@ class OpLoops:
         kind = self._infer.value(call).kind
         if has(name, "harmless") or (gradients and self._is_of_tape(call, name)):
             return True
+        if has(name, "loss") or (not name and self._infer.value(call.func).kind == "loss"):
+            return True
         if has(name, "ops"):
             return kind in ("tensor", "list", "tuple") or has(name, "tensor-array")
         if name or depth > CALLS_DEEP:
@@ -289,10 +291,10 @@ class OpLoops:
     # Where a loop runs
 
     def runs_in_eager_program(self, loop: Loop, *, taped: bool = False) -> bool:
-        """Whether this file shows the eager program that runs `loop`: a script, or the loop of its training; under a
-        tape, as a part of a gradient step, only where `taped` says so.
+        """Whether an eager program is seen to run `loop`: a script, or the loop of its training, here or in another file;
+        under a tape, as a part of a gradient step, only where `taped` says so.
 
-        A function that nothing here calls may be compiled by someone else; so may what it calls.
+        A function that nothing calls may be compiled by someone else; so may what it calls.
         """
         if not self._compiled.is_eager(loop.node) or (not taped and is_under_tape(self._infer, loop.node)):
             return False
@@ -312,6 +314,12 @@ class OpLoops:
             self._is_in_program(self._calls.function_at(call), seen, taped)
             and (taped or not is_under_tape(self._infer, call))
             for call in self._calls.sites(function)
+        ) or any(
+            caller.how == "call"
+            and caller.state == "eager"
+            and caller.per_step
+            and (taped or not caller.taped)
+            for caller in self._calls.callers_outside(function)
         )
 
 
