@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_callers import write
+from tests.test_callers import lint, write
 from tflint_perf.config.settings import Settings
 from tflint_perf.project.linting import lint_files
 
@@ -198,3 +198,29 @@ def test_of_two_modules_that_have_a_function_the_later_import_counts(project: Pa
     )
     results = lint_files(paths, Settings(root=Path(), rules=frozenset({"TFP503"})), 1)
     assert [finding.start.row for result in results for finding in result.findings] == [5]
+
+
+DRAWING = """
+import numpy as np
+import volumes
+def box(points):
+    return np.max(points) - np.min(points)
+def wide(points):
+    return box(points) * 2
+def scan(path):
+    return volumes.grab(path)
+"""
+
+
+@pytest.mark.parametrize(("drawn", "found"), [("wide", True), ("scan", False), ("missing", False)])
+def test_python_in_a_map_may_call_what_another_file_computes_tfp508(
+    project: Path, drawn: str, found: bool
+) -> None:
+    train = (
+        f"import tensorflow as tf\nfrom drawing import {drawn}\ndef draw(x):\n    return {drawn}(x.numpy())\n"
+        "def step(x):\n    return tf.py_function(draw, [x], tf.float32)\n"
+        "ds = tf.data.Dataset.from_tensor_slices(points).shuffle(9).map(step).batch(8)\n"
+        "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\nmodel.fit(ds)\n"
+    )
+    linted = lint(write(project, drawing=DRAWING, train=train), frozenset({"TFP508"}))
+    assert linted == ({"train.py": ["TFP508"]} if found else {})

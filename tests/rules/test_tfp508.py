@@ -64,6 +64,10 @@ SILENT = {
     "a function that is NumPy's loader": "ds.map(lambda x, y: tf.numpy_function(np.load, [x], tf.float32)).batch(9)",
     "images of another format": mapped("def f(x):\n    return cv2.imread('images/' + x + '.tif')"),
     "an open file": mapped("def f(x):\n    with open(x) as file:\n        return file.read()"),
+    "lines of a file of bytes": mapped(
+        "def f(x):\n    with open(x, 'rb') as file:\n        return file.readlines()"
+    ),
+    "lines of what somebody else opened": mapped("def f(x):\n    return camera.readlines()"),
     "a library of which nothing is known": mapped(
         "import librosa\ndef f(x):\n    return librosa.feature.mfcc(y=x)"
     ),
@@ -158,6 +162,12 @@ SILENT = {
         """,
 }
 FLAGGED = {
+    "the lines of a text": mapped("""
+        def f(x):
+            with open(x.decode()) as file:
+                rows = file.readlines()
+            return np.array([float(row) for row in rows])
+        """),
     "an object that a generator goes over": """
         class Windows:
             def __init__(self, waves):

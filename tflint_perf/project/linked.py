@@ -211,7 +211,13 @@ class Linked:
         if thing is None:
             return Mapped()
         return Mapped(
-            thing.nature, thing.elementwise, thing.grows, thing.product, thing.loads, thing.only_generates
+            thing.nature,
+            thing.elementwise,
+            thing.grows,
+            thing.product,
+            thing.loads,
+            thing.only_generates,
+            thing.only_computes,
         )
 
     def hindrance(self, path: str) -> str:

@@ -129,7 +129,7 @@ Chance, clocks and effects
 Files and other libraries
 
 - `reads-file`: an op that reads one. `reads-images`, `reads-arrays`, `reads-tables`: Python code that reads one.
-- `parses-lines`: reads lines of text, and makes numbers of them.
+- `reads-lines`: a method of a file that gives lines of text. `parses-lines`: reads lines, and makes numbers of them.
 - `opens-files`: gives a file. `reads-elsewhere`: reads, or looks up, what no op does.
 - `holds-lock`: Python code that never lets another thread run beside it: it waits for nothing, and computes in Python.
 - `has-no-file`: computes, and has no file to read in. `reads-records`: a dataset of what stands in files.

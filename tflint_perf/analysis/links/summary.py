@@ -73,7 +73,7 @@ class Thing:
     `differ` in shape. `takes` are the parameters of a
     function or class whose elements it takes into steps as they come, each with its place in a call, and `gives_back` is
     that which a function returns as it was given. `nature`,
-    `elementwise`, `grows`, `product`, `loads` and `only_generates` are as `Mapped` has them.
+    `elementwise`, `grows`, `product`, `loads`, `only_generates` and `only_computes` are as `Mapped` has them.
     """
 
     kind: str
@@ -107,6 +107,7 @@ class Thing:
     product: str = ""
     loads: bool = False
     only_generates: bool = False
+    only_computes: bool = False
     gives_back: tuple[Take, ...] = ()
 
 
@@ -295,6 +296,7 @@ def _function(model: Model, function: Function) -> Thing:
         source=model.batch_makers.sources.given_by(function),
         product=model.statefulness.of_product(function) or "",
         only_generates=model.own(OtherReads).only_generates(function),
+        only_computes=model.own(OtherReads).only_computes(function),
     )
     if function.owner is None and function.positional and not function.yields:
         thing = replace(

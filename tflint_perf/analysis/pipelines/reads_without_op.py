@@ -34,6 +34,8 @@ _OUT_OF_MEMORY = re.compile(
     r"h5py|hdf5|memmap|mmap_mode|lmdb|zarr|netCDF|VideoCapture|read_(hdf|parquet)|nibabel|pydicom|SimpleITK",
     re.I,
 )
+# What `open` gives.
+_TEXT_FILE = "io.TextIOWrapper"
 _OF_TENSORFLOW = frozenset({"tensor", "variable"})
 _IN_MEMORY = frozenset({"array", "tensor", "list", "tuple", "dict", "string", "number"})
 
@@ -61,6 +63,10 @@ class OtherReads:
     def only_generates(self, function: Function) -> bool:
         """Whether a function is a generator that reads nothing of the kind, as other files need to know it."""
         return bool(function.yields) and not self.may_be_in_generator(function)
+
+    def only_computes(self, function: Function) -> bool:
+        """Whether a function is none and reads nothing of the kind, as other files need to know it."""
+        return not function.yields and not self.may_be_in(function)
 
     @cached_property
     def _in_memory(self) -> bool:
@@ -90,12 +96,29 @@ class OtherReads:
         if isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).kind in _OF_TENSORFLOW:
             return False  # `variable.read_value()`
         if name == "open":
-            given = argument(call, 1, "mode")
-            return given is not None and "b" in (string(given) or "b")
+            return not _opens_text(call)
+        if isinstance(call.func, cst.Attribute) and has(
+            f"{_TEXT_FILE}.{call.func.attr.value}", "reads-lines"
+        ):
+            if self._is_text_file(call.func.value):
+                return False
         dotted = self._infer.names.dotted(call.func)
         if dotted is not None and not _is_told_of(canonical(dotted)):
-            return True  # in another file, or of a library that is not known: it may read anything
+            # In another file, or of a library that is not known, it may read anything.
+            paths = self._infer.value(call.func).paths
+            return not (paths and all(self._infer.outside.mapped(path).only_computes for path in paths))
         return is_reader(name or last_name(call.func))
+
+    def _is_text_file(self, node: cst.BaseExpression) -> bool:
+        """Whether `node` is a file that this code has opened as text."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        made = [binding.value for binding in found[1]] if found is not None else [node]
+        return bool(made) and all(
+            isinstance(call, cst.Call)
+            and builtin_or_qualified(self._infer, call.func) == "open"
+            and _opens_text(call)
+            for call in made
+        )
 
     def _is_known(self, call: cst.Call) -> bool:
         """Whether a call is that of a library's function, or of a method of what is in memory."""
@@ -105,6 +128,12 @@ class OtherReads:
 
     def _may_be_elsewhere(self, node: cst.BaseExpression) -> bool:
         return self._infer.value(node).kind not in _IN_MEMORY
+
+
+def _opens_text(call: cst.Call) -> bool:
+    """Whether `open(…)` opens a file as text."""
+    mode = argument(call, 1, "mode")
+    return mode is None or "b" not in (string(mode) or "b")
 
 
 def _is_told_of(name: str) -> bool:

@@ -39,7 +39,7 @@ class Mapped:
     calling it gives. `elementwise` is how many parameters it has
     if it gives on a batch what it gives on each element, else 0. `grows` says how it makes elements larger, as `growth`
     does; "floats" and "scaled floats" of what it makes of bytes alone. It `loads` where Python code in it reads images or arrays
-    from files. A generator `only_generates` where it reads nothing that TensorFlow can't read.
+    from files. A generator `only_generates`, and another function `only_computes`, where it reads nothing that TensorFlow can't read.
     """
 
     nature: str = ""
@@ -48,6 +48,7 @@ class Mapped:
     product: str = ""
     loads: bool = False
     only_generates: bool = False
+    only_computes: bool = False
 
 
 class Outside(Protocol):
