@@ -17,6 +17,7 @@ from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
+    descendants,
     has_stars,
     integer,
     is_constant,
@@ -157,12 +158,28 @@ class Materializations:
         source = pipeline[0]
         for stage in pipeline:
             if stage.name == "take":
-                count = self._infer.integers.most(argument(stage.call, 0, "count"))
+                given = argument(stage.call, 0, "count")
+                count = self._infer.integers.most(given)
+                if count is None and given is not None and self._is_of_size(given, 0):
+                    continue
                 if count is None or count in range(_FEW + 1):  # -1 is all
                     return True
         if source.name in ("from_tensor_slices", "from_tensors"):
             return any(is_constant(arg.value) for arg in source.call.args)
         return source.name == "range" or {stage.name for stage in pipeline} <= _NAMES
+
+    def _is_of_size(self, node: cst.BaseExpression, depth: int) -> bool:
+        """Whether a number is worked out of how much data there is, a share of it for instance: `int(0.8 * len(ds))`."""
+        for part in descendants(node):
+            match part:
+                case cst.Call() if self._builtin(part) == "len" or callee_name(part) == "cardinality":
+                    return True
+                case cst.Name() if depth <= NAMES_DEEP:
+                    found = self._infer.bindings_reaching(part)
+                    assigned = [b.value for b in found[1] if b.kind == "assign"] if found is not None else []
+                    if any(value is not None and self._is_of_size(value, depth + 1) for value in assigned):
+                        return True
+        return False
 
     def _is_trained_on(self, call: cst.Call, value: Value) -> bool:
         """Whether the list that `call` makes, or the dataset itself, is trained on."""

@@ -162,6 +162,12 @@ FLAGGED = {
         parts = tfds.load("mnist", split=[f"train[{k}%:{k + 20}%]" for k in range(0, 100, 20)])
         n = len(list(parts[0]))  # <-
         """,
+    "the length of a share": """
+        size = int(0.8 * len(paths))
+        train_ds = train_ds.take(size).batch(9)
+        n = len(list(train_ds))  # <-
+        m = sum(1 for _ in train_ds)  # <-
+        """,
     "the length of the first many": "n = len(list(train_ds.take(50000)))  # <-",
     "a count": "n = sum(1 for _ in train_ds)  # <-",
     "a loop that counts": """
