@@ -19,6 +19,8 @@ from tflint_perf.rule import Refusal
 _GAP = re.compile(r"(?:\s|\\\r?\n|#[^\r\n]*)*")
 # What may stand between a link and the end of its line.
 _LINE_REST = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|$)")
+# In TensorFlow 2.4 and later, and in 1.13 and later.
+_NEWER, _OLDER = "data.AUTOTUNE", "data.experimental.AUTOTUNE"
 
 
 def append(edit: Editor, call: cst.Call, link: str) -> Edit:
@@ -82,14 +84,12 @@ def autotune(edit: Editor, node: cst.CSTNode) -> tuple[str, list[Edit]]:
             return name, []
     named = [model.names.dotted(use) or "" for use in uses]
     experimental = named and all("experimental" in name for name in named)
-    return edit.spell(
-        "data.experimental.AUTOTUNE" if experimental or _is_old(model) else "data.AUTOTUNE", node
-    )
+    return edit.spell(_OLDER if experimental or _is_old(model) else _NEWER, node)
 
 
 def name_of_autotune(model: Model) -> str:
-    """The name by which TensorFlow has `AUTOTUNE` in the version that the file is written for."""
-    return "tf.data.experimental.AUTOTUNE" if _is_old(model) else "tf.data.AUTOTUNE"
+    """The name below `tf` that `AUTOTUNE` has in the version that the file is written for."""
+    return _OLDER if _is_old(model) else _NEWER
 
 
 def _is_old(model: Model) -> bool:

@@ -96,7 +96,7 @@ class MissingPrefetch(Rule):
                 )
                 yield Report(
                     _at_fault(model, ways[-1]),
-                    f"the pipeline ends without a `prefetch`, {by_itself}; add `.prefetch({name_of_autotune(model)})` at the end",
+                    f"the pipeline ends without a `prefetch`, {by_itself}; add `.prefetch(tf.{name_of_autotune(model)})` at the end",
                     partial(_prefetch, consumption=consumption, end=end if len(ways) == 1 else None),
                     as_measured=not is_off,  # the experiment leaves TensorFlow its way
                 )

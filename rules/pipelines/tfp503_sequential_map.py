@@ -112,7 +112,7 @@ class SequentialMap(Rule):
             why = _WHY["stateless" if is_off else nature].format(function=function, element=element)
             yield Report(
                 given,
-                f"{why}; add `num_parallel_calls={name_of_autotune(model)}`",
+                f"{why}; add `num_parallel_calls=tf.{name_of_autotune(model)}`",
                 partial(_parallelize, call=call, given=given, nature=nature),
                 # The experiment looks words up in a table, sample by sample, as often as it trains on each.
                 as_measured=nature == "stateful"

@@ -93,7 +93,7 @@ def _interleaves(model: Model) -> Iterator[Report]:
             continue
         yield Report(
             _place(call, given),
-            f"`interleave` reads its inputs in one thread; add `num_parallel_calls={name_of_autotune(model)}`",
+            f"`interleave` reads its inputs in one thread; add `num_parallel_calls=tf.{name_of_autotune(model)}`",
             partial(_add, call=call, keyword="num_parallel_calls", given=given),
         )
 
@@ -108,7 +108,7 @@ def _readers(model: Model) -> Iterator[Report]:
         if not model.successors.is_only_looked_at(call) and not _are_in_order(model, call, files):
             yield Report(
                 call,
-                f"the files are read one at a time; add `num_parallel_reads={name_of_autotune(model)}`",
+                f"the files are read one at a time; add `num_parallel_reads=tf.{name_of_autotune(model)}`",
                 partial(_add, call=call, keyword="num_parallel_reads"),
             )
 
