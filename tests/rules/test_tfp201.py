@@ -741,3 +741,12 @@ def test_is_safe_where_one_trace_gives_what_many_give(function: str, safe: bool)
 def test_tells_no_cost_where_xla_compiles_as_well(options: str, told: bool) -> None:
     source = module(f"for x in dataset:\n    step = tf.function(double{options})\n    step(x)\n")
     assert costs_told(CODE, source) == [told]
+
+
+def test_of_several_names_that_keep_a_function_where_it_is_the_first_is_told() -> None:
+    names = [f"n{i}" for i in range(40)]
+    source = (
+        f"def train(x, {', '.join(names)}):\n    @tf.function\n    def step(x):\n        return {' + '.join(names)} + double(x)\n"
+        "    return step(x)\nfor x in dataset:\n    train(x, *given)\n"
+    )
+    assert notes(CODE, module(source)) == ["no fix: it reads `n0` of the function around it (line 9)"]

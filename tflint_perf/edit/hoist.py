@@ -99,8 +99,9 @@ def hoist_out(edit: Editor, made: cst.FunctionDef) -> list[Edit] | Refusal:
 
 def _needs_what_is_around(model: Model, made: cst.FunctionDef, top: cst.CSTNode) -> Refusal | None:
     """Why a function would mean something else above `top`."""
-    inside = set(descendants(made))
-    for name in (below for below in inside if isinstance(below, cst.Name)):
+    parts = list(descendants(made))
+    inside = set(parts)
+    for name in (part for part in parts if isinstance(part, cst.Name)):
         home = model.names.home(name)
         bindings = home.bindings.get(name.value, []) if home is not None else []
         if home is not model.walk.top and any(binding.node not in inside for binding in bindings):
