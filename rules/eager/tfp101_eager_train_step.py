@@ -95,7 +95,7 @@ class EagerTrainStep(Rule):
     triggers = ("GradientTape", "minimize(")
     fixes = "unsafe"
     bold = True
-    claim = Claim("step time", least=2.0, at="more with more layers")
+    claim = Claim("step time", least=2.0, at="in batches of one shape, more with more layers")
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -47,7 +47,7 @@ class EagerInferenceStep(Rule):
         layers, that takes longer than the ops themselves. What matters is the work in each op: for layers that keep
         the device busy for milliseconds the difference is small. A `tf.function` is traced once and then runs as one graph.
         What was measured are inputs of one shape, not padded ones, nor shapes that are left open, in a model of
-        13 layers: a few layers alone were not measured.
+        13 layers: a few layers alone were not measured, nor recurrent ones.
 
         ## Example
 
@@ -98,7 +98,7 @@ class EagerInferenceStep(Rule):
     claim = Claim(
         "step time",
         least=1.5,
-        at="for one of many passes through 13 Dense layers of 32 units, at one input shape",
+        at="for a pass through 13 Dense layers of 32 units, always at one input shape",
     )
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -116,7 +116,10 @@ class EagerInferenceStep(Rule):
                 partial(_compile, found=found),
                 bold=partial(_compile_apart, found=found),
                 # The experiment has a model of many layers, whose inputs have one shape.
-                as_measured=not grows and not padded and not _is_of_few_layers(model, found),
+                as_measured=not grows
+                and not padded
+                and not _is_of_few_layers(model, found)
+                and not model.calls_that("recurrent"),
                 minor=model.programs.applies_only()
                 or model.single_passes.hold(call)
                 or _is_now_and_then(model, call),

@@ -1488,3 +1488,9 @@ def test_tells_the_cost_of_a_model_of_many_layers_alone(made: str, told: bool) -
 def test_where_nothing_is_compiled_the_switch_is_to_go_first(switch: str, first: bool) -> None:
     [finding] = findings("TFP107", PREAMBLE + (f"{switch}\nfor x in dataset:\n    keep(model(x))\n"))
     assert ("; remove `run_functions_eagerly(True)`, then compile the" in finding.message) is first
+
+
+@pytest.mark.parametrize(("layer", "told"), [("LSTM(64)", False), ("Dense(64)", True)])
+def test_a_pass_through_recurrent_layers_was_not_measured(layer: str, told: bool) -> None:
+    source = f"state = tf.keras.layers.{layer}\nfor x in dataset:\n    scores = model(x)\n"
+    assert costs_told("TFP107", LARGE + source) == [told]
