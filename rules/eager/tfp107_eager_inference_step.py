@@ -35,57 +35,56 @@ _FOR_PADDED = (
 class EagerInferenceStep(Rule):
     """A model that is called in eager mode, op by op, on each step.
 
-        ## What it does
+    ## What it does
 
-        Reports a model or layer that is called directly per step outside compiled code and outside a gradient tape: an
-        evaluation loop, an agent's `act`, a teacher that a student learns from. One finding per forward pass: what runs
-        on the results of a model belongs to its pass.
+    Reports a model or layer that is called directly per step outside compiled code and outside a gradient tape: an
+    evaluation loop, an agent's `act`, a teacher that a student learns from. One finding per forward pass: what runs
+    on the results of a model belongs to its pass.
 
-        ## Why is this bad?
+    ## Why is this bad?
 
-        `model(x)` in eager mode asks Python for each op of each layer. For a small batch, or a model of many small
-        layers, that takes longer than the ops themselves. What matters is the work in each op: for layers that keep
-        the device busy for milliseconds the difference is small. A `tf.function` is traced once and then runs as one graph.
-        What was measured are inputs of one shape, not padded ones, nor shapes that are left open, in a model of
-        13 layers: a few layers alone were not measured, nor recurrent ones.
+    `model(x)` in eager mode asks Python for each op of each layer. For a small batch, or a model of many small
+    layers, that takes longer than the ops themselves. What matters is the work in each op: for layers that keep
+    the device busy for milliseconds the difference is small. A `tf.function` is traced once and then runs as one graph.
+    What was measured are inputs of one shape, not padded ones, nor shapes that are left open, in a model of
+    13 layers: a few layers alone were not measured, nor recurrent ones.
 
-        ## Example
+    ## Example
 
-        ```python
-        def act(state):
-            return tf.argmax(model(state), axis=1)
+    ```python
+    def act(state):
+        return tf.argmax(model(state), axis=1)
 
-        while not done:
-            state, reward, done, _, _ = env.step(act(state))
-        ```
+    while not done:
+        state, reward, done, _, _ = env.step(act(state))
+    ```
 
-        Use instead:
+    Use instead:
 
-        ```python
-        @tf.function
-        def act(state):
-            return tf.argmax(model(state), axis=1)
+    ```python
+    @tf.function
+    def act(state):
+        return tf.argmax(model(state), axis=1)
 
-        while not done:
-            state, reward, done, _, _ = env.step(act(state))
-        ```
+    while not done:
+        state, reward, done, _, _ = env.step(act(state))
+    ```
 
-        ## What is left alone
+    ## What is left alone
 
-        Compiled code, the forward pass of a gradient step and what runs beside it for its tensors, calls that run once,
-        once an epoch or under a guard, loops over a few inputs or over the parts of a model, loops that
-        show each result to a person (`plt.show()`) or draw a figure of it, a loop over data that a program which
-        trains goes through once (the test set, behind the last epoch), calls that a program is seen to make less than a hundred times in all
-    without learning from any, calls that are
-        timed and whose results nobody reads, models whose own code can't
-        be traced, and what is a `tf.function` in a program that runs all of them eagerly (TFP104 names the cause). The fix is refused, and the finding says why, where
-        tracing would change or break the function around the call, and where an input gets longer with each call: each
-        length would be retraced, unless an `input_signature` leaves it open. Where the function draws random numbers by NumPy or
-        Python, which a trace would keep, the finding says so.
+    Compiled code, the forward pass of a gradient step and what runs beside it for its tensors, calls that run once,
+    once an epoch or under a guard, loops over a few inputs or over the parts of a model, loops that
+    show each result to a person (`plt.show()`) or draw a figure of it, a loop over data that a program which
+    trains goes through once (the test set, behind the last epoch), calls that a program is seen to make less than a hundred
+    times in all without learning from any, calls that are timed and whose results nobody reads, models whose own code can't
+    be traced, and what is a `tf.function` in a program that runs all of them eagerly (TFP104 names the cause). The fix is refused, and the finding says why, where
+    tracing would change or break the function around the call, and where an input gets longer with each call: each
+    length would be retraced, unless an `input_signature` leaves it open. Where the function draws random numbers by NumPy or
+    Python, which a trace would keep, the finding says so.
 
-        ## Sources
+    ## Sources
 
-        - TensorFlow guide, [Better performance with tf.function](https://www.tensorflow.org/guide/function)
+    - TensorFlow guide, [Better performance with tf.function](https://www.tensorflow.org/guide/function)
     """
 
     code = "TFP107"
