@@ -8,7 +8,7 @@ from tflint_perf.analysis.execution.guards import Guards
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import extent
 from tflint_perf.analysis.execution.short_loops import acts
-from tflint_perf.analysis.execution.totals import Totals
+from tflint_perf.analysis.execution.total_runs import Totals
 from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Function, Loop

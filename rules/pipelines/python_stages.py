@@ -19,7 +19,7 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import Pipeline, Stage
 from tflint_perf.records import dataclass
 
-from .handing_on import HandingOn
+from .list_generators import HandingOn
 from .mapped_work import MappedWork
 from .plain_numpy import SLICES, PlainNumpy
 

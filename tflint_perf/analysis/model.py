@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.execution.steps import GradientSteps
     from tflint_perf.analysis.execution.symbolic import Symbolic
     from tflint_perf.analysis.execution.tapes import Tapes
-    from tflint_perf.analysis.execution.totals import Totals
+    from tflint_perf.analysis.execution.total_runs import Totals
     from tflint_perf.analysis.pipelines.batch_makers import BatchMakers
     from tflint_perf.analysis.pipelines.batching import Batching
     from tflint_perf.analysis.pipelines.dataset_parameters import DatasetParameters
@@ -269,7 +269,7 @@ class Parts:
     # How often loops run.
     iterations: Iterations = part("execution.iterations.Iterations", "infer", "calls")
     # How often a program runs code in all.
-    totals: Totals = part("execution.totals.Totals", "infer", "calls", "loops")
+    totals: Totals = part("execution.total_runs.Totals", "infer", "calls", "loops")
     # Loops made of ops.
     op_loops: OpLoops = part(
         "execution.op_loops.OpLoops", "infer", "calls", "compiled", "loops", "invariance", "iterations"
