@@ -48,8 +48,9 @@ class EagerTrainStep(Rule):
 
     In eager mode each op is dispatched from Python, forward and backward, and each variable is updated by ops of its own. A step
     of a small model is hundreds of ops, and Python takes longer to launch one than the device takes to run it. A
-    `tf.function` is traced once and then runs as one graph. What was measured are batches of one shape; padded ones need
-    `reduce_retracing=True`, or each length is traced.
+    `tf.function` is traced once and then runs as one graph. What was measured are batches of one shape, through
+    convolutions and Dense layers; padded ones need `reduce_retracing=True`, or each length is traced. A step whose forward
+    pass is compiled already was not measured, nor recurrent layers: these are one op, or many for each part of a sequence.
 
     ## Example
 
@@ -95,7 +96,7 @@ class EagerTrainStep(Rule):
     triggers = ("GradientTape", "minimize(")
     fixes = "unsafe"
     bold = True
-    claim = Claim("step time", least=2.0, at="in batches of one shape, more with more layers")
+    claim = Claim("step time", least=2.0, at="only for batches of one shape, more with more layers")
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -127,8 +128,12 @@ class EagerTrainStep(Rule):
                 partial(_compile, place=place, steps=steps, trained=trained),
                 bold=partial(_split, place=place, steps=steps, trained=trained),
                 steps=_from_innermost_loop(model, place),
-                # The batches of the experiment have one shape, nothing of its step is compiled, and an optimizer ends it.
-                as_measured=not varies and not left and not _only_assigns(steps),
+                # The batches of the experiment have one shape, nothing of its step is compiled, an optimizer ends it, and no
+                # layer of it is recurrent.
+                as_measured=not varies
+                and not left
+                and not _only_assigns(steps)
+                and not model.programs.is_recurrent(),
                 # What is dear, the passes forward and backward, is compiled.
                 minor=bool(left),
                 # Compiled alone, what computes the gradients leaves the optimizer in eager mode.

@@ -34,9 +34,10 @@ class RunEagerly(Rule):
 
     ## Why is this bad?
 
-    The switch undoes all that `tf.function`, Keras and `tf.data` do for speed: every op of every step is started from
-    Python, and nothing is fused, run ahead or run in parallel. It is meant for a debugger's breakpoints. What was
-    measured is Keras's `run_eagerly` where a model is trained; to evaluate it starts fewer ops.
+    The first two switches make `tf.function` and Keras start every op of every step from Python, with nothing fused; the last
+    makes pipelines of `tf.data`, on which the others do not act, run nothing ahead or in parallel. They are meant for a
+    debugger's breakpoints. What was measured is Keras's `run_eagerly` where a model of Dense layers is trained; to evaluate it
+    starts fewer ops, and a recurrent layer many for each part of a sequence.
 
     ## Example
 
@@ -54,7 +55,7 @@ class RunEagerly(Rule):
 
     ## What is left alone
 
-    `False` and values from elsewhere, switches under any condition, in a function for debugging or in a test,
+    `run_functions_eagerly` in a program that has no `tf.function` and runs no loop of Keras, `False` and values from elsewhere, switches under any condition, in a function for debugging or in a test,
     a file that switches back, and `run_eagerly` of a model that a program only calls, `model(x)`, in its loops. Where
     code in the file, or in what it imports, would then be compiled but cannot be, since it calls `.numpy()` or keeps a metric's tensors in a list, for instance, the finding says that this has to be changed first.
 
@@ -70,7 +71,7 @@ class RunEagerly(Rule):
     name = "run-eagerly"
     triggers = ("run_eagerly", "run_functions_eagerly", "enable_debug_mode")
     fixes = "unsafe"
-    claim = Claim("step time", least=2.0, at="more with more layers")
+    claim = Claim("step time", least=2.0, at="in training, more with more layers")
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.calls_named("compile"):
@@ -80,9 +81,10 @@ class RunEagerly(Rule):
                     arg,
                     f"`run_eagerly=True` makes Keras start every op of each step from Python; {_remedy(model, call)}",
                     partial(_remove, call=call, arg=arg),
-                    as_measured=not _only_applies(model),  # the experiment trains
+                    # The experiment trains, by layers that are not recurrent.
+                    as_measured=_trains_behind(model, call) and not model.programs.is_recurrent(),
                 )
-        for call in model.left_on.eager_switches():
+        for call in model.left_on.eager_switches() if _has_compiled(model) else ():
             yield Report(
                 call,
                 f"`run_functions_eagerly(True)` runs every `tf.function` as plain Python; {_remedy(model, call)}",
@@ -100,10 +102,23 @@ class RunEagerly(Rule):
                 )
 
 
-def _only_applies(model: Model) -> bool:
-    """Whether this file evaluates, predicts or restores what was trained before, and trains by none of Keras's methods."""
+def _has_compiled(model: Model) -> bool:
+    """Whether the program has anything that `run_functions_eagerly` acts on, as far as its text says: a `tf.function`, or a
+    method of Keras that runs one. `Dataset.map` compiles what it is given all the same."""
+    return bool(model.calls.programs()) or model.programs.names(*last_names("compiles"), *_RUNNING)
+
+
+def _trains_behind(model: Model, compiles: cst.Call) -> bool:
+    """Whether a model may be trained behind the call that compiles it, rather than only evaluated or asked."""
     calls = model.walk.calls.keys()
-    return calls.isdisjoint(METHODS) and not calls.isdisjoint(_APPLYING | last_names("restores"))
+    if calls.isdisjoint(METHODS):
+        return calls.isdisjoint(_APPLYING | last_names("restores"))
+    here, loop = model.function_at(compiles), model.loops.innermost_loop(compiles)
+    order = model.infer.place(compiles).order
+    return loop is not None or any(
+        model.function_at(call) is not here or model.infer.place(call).order > order
+        for call in model.calls_named(*METHODS)
+    )
 
 
 def _is_only_called(model: Model, call: cst.Call) -> bool:

@@ -118,7 +118,7 @@ class EagerInferenceStep(Rule):
                 as_measured=not grows
                 and not padded
                 and not _is_of_few_layers(model, found)
-                and not model.calls_that("recurrent"),
+                and not model.programs.is_recurrent(),
                 minor=model.programs.applies_only()
                 or model.single_passes.hold(call)
                 or _is_now_and_then(model, call),

@@ -42,7 +42,7 @@ class HostDataPerStep(Rule):
     Python makes one sample at a time while the device has nothing to do. A `tf.data` pipeline runs the same
     work as a graph, in several threads, while the device computes the step before. Random numbers are drawn fastest
     where they are used. What was measured are ops that cost little but their start: what reads or decodes files takes as long as
-    that takes.
+    that takes. What Keras makes beside the step was not measured: how long a step waits for it hangs on both.
 
     ## Example
 

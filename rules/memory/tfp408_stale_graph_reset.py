@@ -86,7 +86,7 @@ class StaleGraphReset(Rule):
                     "`clear_session()` on each step throws away kernels that are needed again and collects all "
                     "garbage while the device waits; remove it",
                     partial(_remove, call=call, may_change="numbered names, and when memory is freed"),
-                    as_measured=bool(model.calls_that("recurrent")),  # layers of many kernels
+                    as_measured=model.programs.is_recurrent(),  # layers of many kernels
                 )
 
 

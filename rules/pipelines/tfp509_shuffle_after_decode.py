@@ -35,7 +35,8 @@ class ShuffleAfterDecode(Rule):
     The buffer of `shuffle` is filled before the first element comes out: everything that goes into it is computed
     first and kept in memory. A file name takes a few dozen bytes, the decoded image a thousand times as much; an
     image in floats takes four times as much as in bytes. Before the `map`, the same `shuffle` holds what is
-    small, and the first batch is ready at once. What was measured is a buffer of decoded images.
+    small, and the first batch is ready at once. What was measured is a buffer of
+    images that were decoded from files, instead of one of their names; floats made of bytes and batches were not measured.
 
     After `batch`, the buffer holds as many batches as it would hold samples, and only the order of the batches
     changes: the samples of a batch stay together in all epochs.

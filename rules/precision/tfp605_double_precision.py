@@ -34,13 +34,14 @@ class DoublePrecision(Rule):
 
     ## Why is this bad?
 
-    What matters is where the double precision is. When the model *computes* in float64, a step that consists of matrix
-    products or convolutions takes two to eight times as long on a CPU, more on most GPUs; one so small that Python takes
-    most of its time stays the same.
+    What matters is where the double precision is. When the model *computes* in float64, matrix products and convolutions
+    take at least twice as long: a register holds half as many numbers, and most GPUs have few units for float64. A step so
+    small that Python takes most of its time stays the same. How much a model loses was not measured.
 
     When only the *arrays* are in float64, Keras casts each batch to float32 at the model's first layer, and the step is
     the same from there on. The arrays take twice the memory, and twice the time to be copied into batches: up to twice
-    the step where that is most of it (large images, a light model), nothing at all where the model's own work is.
+    the step where that is most of it (large images, a light model), nothing at all where the model's own work is. That is
+    what was measured.
 
     ## Example
 

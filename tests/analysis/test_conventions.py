@@ -198,6 +198,7 @@ def test_a_notion_tells_what_it_was_asked_about_since_it_was_to_forget() -> None
 
 # Regular expressions without a dot in them, which is in the qualified names of libraries, and what they are for.
 NOT_FOR_NAMES = {
+    "tflint_perf/analysis/training/programs.py": "names of rows, in the bytes of files",
     "tflint_perf/analysis/apis/facts.py": "the names of rows",
     "tflint_perf/analysis/model.py": "the text of a file",
     "tflint_perf/analysis/pipelines/growth.py": "the name of a dataset of TensorFlow Datasets",

@@ -16,6 +16,7 @@ CODE = "TFP104"
 PREAMBLE = dedent("""\
     import tensorflow as tf
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    doubled = tf.function(lambda x: 2 * x)
 """)
 
 
@@ -337,6 +338,18 @@ def test_it_leaves_alone(source: str) -> None:
     assert flagged(CODE, module(source)) == []
 
 
+def test_it_leaves_alone_a_switch_that_acts_on_nothing() -> None:
+    """Functions of `tf.data` are compiled whatever it says."""
+    source = """
+        import tensorflow as tf
+        tf.config.run_functions_eagerly(True)
+        for image in tf.data.Dataset.from_tensor_slices(images).map(resized):
+            images.append(image)
+        """
+    assert flagged(CODE, dedent(source)) == []
+    assert flagged(CODE, dedent(source).replace("images.append(", "model.fit(")) == [3]
+
+
 @pytest.mark.parametrize("source", FLAGGED.values(), ids=list(FLAGGED))
 def test_it_flags(source: str) -> None:
     text = module(source)
@@ -376,6 +389,8 @@ def test_it_does_not_compile_what_cannot_be(source: str) -> None:
         ('model.load_weights(path)\nmodel.compile("adam", "mse", run_eagerly=True)', False),
         ('model.load_weights(path)\nmodel.compile("adam", "mse", run_eagerly=True)\nmodel.fit(x, y)', True),
         ('model.compile("adam", "mse", run_eagerly=True)\nmodel.fit(x, y)\nmodel.evaluate(x, y)', True),
+        ('model.fit(x, y)\nmodel.compile("adam", "mse", run_eagerly=True)\nmodel.predict(x)', False),
+        ('model.add(LSTM(8))\nmodel.compile("adam", "mse", run_eagerly=True)\nmodel.fit(x, y)', False),
         ("tf.config.run_functions_eagerly(True)", False),
         ("tf.data.experimental.enable_debug_mode()", False),
     ],

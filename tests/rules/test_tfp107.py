@@ -6,6 +6,7 @@ from textwrap import dedent
 
 import pytest
 
+from tests.commandline import CommandLine
 from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 PREAMBLE = dedent("""\
@@ -1494,3 +1495,22 @@ def test_where_nothing_is_compiled_the_switch_is_to_go_first(switch: str, first:
 def test_a_pass_through_recurrent_layers_was_not_measured(layer: str, told: bool) -> None:
     source = f"state = tf.keras.layers.{layer}\nfor x in dataset:\n    scores = model(x)\n"
     assert costs_told("TFP107", LARGE + source) == [told]
+
+
+@pytest.mark.parametrize(("layer", "told"), [("Dense", True), ("SimpleRNN", False)])
+def test_tells_no_cost_where_a_module_makes_recurrent_layers(
+    tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch, layer: str, told: bool
+) -> None:
+    monkeypatch.setattr("tflint_perf.catalogue.cost.with_cost", lambda code, message: f"{message} (measured)")
+    layers = ", ".join(8 * [f"keras.layers.{layer}(8)"])
+    tflint_perf.write(
+        "nets.py", f"import keras\nCHOICE = [{layers}]\ndef net():\n    return keras.Sequential(CHOICE)\n"
+    )
+    tflint_perf.write(
+        "evaluate.py",
+        "import tensorflow as tf\nfrom nets import net\nmodel = net()\n"
+        "for x in tf.data.Dataset.load(PATH).batch(8).repeat(9):\n    print(model(x))\n",
+    )
+    out = tflint_perf("check", "--isolated", "--no-cache", "--select", "TFP107", "evaluate.py").out
+    assert "TFP107" in out
+    assert ("(measured)" in out) is told

@@ -24,8 +24,9 @@ from tflint_perf.records import dataclass
 WHAT_COSTS_ARE = (
     "Costs come from each rule's own small script, run with TensorFlow 2.21 and Keras 3.15 on two cores or the GPU named, and tell of "
     "its form and size only; +A on B: its fast form takes B, its slow one A more. A range goes from the smallest size to the "
-    "largest and is no margin of error. In your program or on another device they may be larger, smaller or nil; costs of findings "
-    "about the same ops don't add up. No cost: such code was not measured, costs next to nothing, or is no matter of time or memory."
+    "largest and is no margin of error. In your program or on another device they may be larger or smaller, and the fast form no "
+    "faster or even slower; costs of findings about the same ops don't add up. No cost: such code was not measured, costs next to "
+    "nothing, or is no matter of time or memory."
 )
 # A price of the fast form that a message tells, and how. What later steps make good for before so many is soon over.
 _MUCH = 1.5

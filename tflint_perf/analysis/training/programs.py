@@ -321,6 +321,17 @@ class Programs:
         texts = [self._text.encode(), *self._infer.texts_of_imports]
         return any(b"tensorflow" in text for text in texts)
 
+    @remembered
+    def is_recurrent(self) -> bool:
+        """Whether the program names layers that go through a sequence step by step: itself, or a module of the project
+        that it imports. Which layers a pass runs is not asked: what was measured on other layers is told of none of it."""
+        return self.names(*last_names("recurrent"))
+
+    def names(self, *words: str) -> bool:
+        """Whether one of `words` stands in the text of the program: of the file, or of a module of the project that it imports."""
+        words_alone = re.compile(rb"\b(?:%s)\b" % "|".join(words).encode())
+        return any(map(words_alone.search, (self._text.encode(), *self._infer.texts_of_imports)))
+
     def _brings_tensorflow(self, imported: str) -> bool:
         """Whether a module of the project imports TensorFlow."""
         return any(map(_IMPORTS_TENSORFLOW.search, self._infer.outside.module_texts(imported)))
