@@ -3,8 +3,8 @@
 No two orders of adding floats give the same, so "the same" needs a measure of how far rounding alone goes in this program:
 a control, the original with its first weights nudged by one unit in the last place. A version has learned the same when no
 variable is further from the original than ten times what the control's is. Where the control itself strays so far that a
-wrong edit could hide behind it, and the version is not the same to the last digits, or the original does not give the same
-twice, that cannot be told, and is not.
+wrong edit could hide behind it, and the version is not the same to the last digits nor far nearer than the control, or the
+original does not give the same twice, that cannot be told, and is not.
 """
 
 from __future__ import annotations
@@ -256,6 +256,7 @@ def _sameness(
     if not worst.variables and not worst.losses:
         return _said(figures, "unknown", "what it learns was not seen")
     told_apart = not worst.variables or any(run is not None and _strays(run, run.rounding) for run in runs)
+    told_apart = told_apart and not _stays_near(worst, control)
     if told_apart and median(allowed or (0.0,)) >= _TOO_FAR:
         if clean < _ENOUGH_LOSSES:
             return _said(
@@ -290,6 +291,13 @@ def _allowed(control: Apart) -> tuple[float, ...]:
 
 def _strays(found: Apart, allowed: Sequence[float]) -> bool:
     return any(own > most for own, most in zip(found.variables, allowed, strict=False))
+
+
+def _stays_near(found: Apart, control: Apart) -> bool:
+    """Whether a run ends far nearer to the original than rounding alone leads, as near as its own runs may be: where the last
+    digit of a weight grows so far, a wrong edit would have as well."""
+    typical = median(control.variables or (0.0,))
+    return bool(found.variables) and found.most <= min(_REPRODUCED, typical / TIMES_CONTROL)
 
 
 def _worst(runs: Sequence[Apart | None]) -> Apart:
