@@ -468,6 +468,24 @@ def keeps_floats(name: str, _said: str) -> bool:
     return all(each.dtype.is_floating for each in made)
 
 
+def differs_in_training(name: str, _said: str) -> bool:
+    axes = 2 + int(name[-2]) if name.endswith("D") else 2
+    layer = resolve(name)() if "Normalization" in name else resolve(name)(0.5)
+    given = tf.random.stateless_normal((8,) * axes, (1, 2))
+    return not np.allclose(layer(given, training=True), layer(given, training=False))
+
+
+def goes_by_first(name: str, said: str) -> bool:
+    """Whether a graph refuses an integer before a tensor of floats, which eager code takes."""
+    given = [tf.constant([True, False])] * int(said or 0) + [1, tf.constant([1.0, 2.0])]
+    resolve(name)(*given)
+    try:
+        tf.function(lambda: resolve(name)(*given), autograph=False)()
+    except TypeError:
+        return True
+    return False
+
+
 # What a layer is made of, and how many axes it is given, where these are not one number of units and two axes.
 _LAYERS: dict[str, tuple[tuple[int, ...], int]] = {
     **{f"Conv{n}D": ((2, 1), n + 2) for n in (1, 2, 3)}, **{f"Conv{n}DTranspose": ((2, 1), n + 2) for n in (1, 2)},
@@ -501,7 +519,7 @@ CHECKS: dict[str, Callable[[str, str], bool]] = {
     "dtype": has_dtype, "copies": copies, "views": views, "reduces": is_scalar, "one-number": is_scalar, "alike": are_alike,
     "twin": has_twin, "number": has_number, "runs-python": runs_python, "decodes-images": decodes_images, "base": is_of_kind,
     "constant": is_constant, "gives-integers": gives_integers, "makes-zeros": gives_zeros, "keeps-type": keeps_type,
-    "keeps-floats": keeps_floats, "of-floats": computes_with_floats, "of-integers": makes_integers,
+    "differs-in-training": differs_in_training, "first-tells-type": goes_by_first, "keeps-floats": keeps_floats, "of-floats": computes_with_floats, "of-integers": makes_integers,
     "stage": is_there, "compiled": is_there, "steps": is_there, "makes-batches": is_there,
 }  # fmt: skip
 

@@ -10,10 +10,10 @@ from tflint_perf.edit.judged import TRACED
 from tflint_perf.finding import Edit
 from tflint_perf.rule import Refusal, Repair
 
-from .compiling import READS_SHAPE, other_backends
+from .compiling import READS_SHAPE, first_parameter, other_backends
 from .forward_function import Forward, forward_function, rest_of
 from .shapes import Shapes
-from .split_step import first_parameter, split_forward
+from .split_step import split_forward
 
 
 def compile_prediction(edit: Editor, call: cst.Call) -> Repair | Refusal:

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import last_name
 from tflint_perf.analysis.values.frameworks import imports_keras_alone
 from tflint_perf.edit.arguments import for_all_shapes
 from tflint_perf.edit.editor import Editor
@@ -93,3 +94,11 @@ def _switched_off(function: Function) -> tuple[cst.Comment | None, str]:
         if line.comment is not None and (found := _SWITCHED_OFF.fullmatch(line.comment.value)):
             return line.comment, found[1].strip()
     return None, ""
+
+
+def first_parameter(function: Function | None) -> str:
+    """`self`, in a method of an object."""
+    if function is None or function.owner is None or not function.positional:
+        return ""
+    bound = {last_name(decorator.decorator) for decorator in function.decorators}
+    return "" if bound & {"staticmethod", "classmethod", "property"} else function.positional[0]

@@ -14,6 +14,7 @@ from itertools import chain
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, library
+from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.obstacles import Obstacle
 from tflint_perf.analysis.python.scopes import Block, Function
@@ -22,10 +23,10 @@ from tflint_perf.analysis.python.syntax import (
     descendants,
     is_constant,
     is_name,
-    last_name,
     names_read,
     names_written,
 )
+from tflint_perf.analysis.values.mutations import names_changed
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.edit.arguments import for_all_shapes
 from tflint_perf.edit.editor import Editor
@@ -33,10 +34,13 @@ from tflint_perf.edit.judged import TRACED
 from tflint_perf.finding import Edit
 from tflint_perf.rule import Refusal, Repair
 
+from .ahead_of_tape import move_ahead_of_tape
+from .compiling import first_parameter
 from .crossing import Crossings, deletes_only
 from .forward_function import Forward, ForwardFunction, forward_function, rest_of
 from .inlining import inline_what_hides
 from .numpy_twins import Twin, Twins
+from .same_in_graph import means_the_same_in_graph
 from .shapes import Shapes
 from .step_arguments import Arguments, Split, names_of_tapes
 
@@ -105,11 +109,14 @@ def split(edit: Editor, first: cst.CSTNode, calls: Sequence[cst.CSTNode], name: 
     end = _with_deletions(block, start, end)
     wider = _widened(model, block, start, end)
     for low, high in dict.fromkeys([wider, (start, end)]):
-        made = _Step(edit, block, block.statements[low:high], first).repair(name)
+        step = _Step(edit, block, block.statements[low:high], first)
+        made = step.repair(name)
         if isinstance(made, Repair):
             return made
     assert isinstance(made, Refusal)
-    return inline_what_hides(edit, block.statements[start:end], made.node) or made
+    same = means_the_same_in_graph(edit, made.node)
+    inlined = same or inline_what_hides(edit, block.statements[start:end], made.node)
+    return inlined or step.moved_ahead() or made
 
 
 def split_forward(edit: Editor, call: cst.Call, name: str) -> Repair | Refusal:
@@ -133,6 +140,8 @@ def split_forward(edit: Editor, call: cst.Call, name: str) -> Repair | Refusal:
     made = _Step(edit, block, block.statements[start : end + 1], statement).repair(name)
     if isinstance(made, Refusal) and end > start:
         made = _Step(edit, block, [statement], statement).repair(name)
+    if isinstance(made, Refusal):
+        return means_the_same_in_graph(edit, made.node) or made
     return made
 
 
@@ -218,6 +227,8 @@ class _Step:
         self._handed_over: list[cst.BaseExpression] = []
         # What of a statement that goes behind the call only the host can do.
         self._kept_behind: dict[cst.CSTNode, Obstacle] = {}
+        # What only the host can do, and the device needs.
+        self._late: list[cst.CSTNode] = []
 
     def repair(self, name: str) -> Repair | Refusal:
         """The fix, or what stands in the way of it."""
@@ -228,6 +239,15 @@ class _Step:
             or self._out_of_order()
             or self._made(name)
         )
+
+    def moved_ahead(self) -> Repair | None:
+        """The fix that has the host do ahead of the tape what stood in the way of `repair`."""
+        for tape in self._split.tapes:
+            inner = self._inside(tape)
+            of_host = list(filter(self._ends_gradients, inner))
+            if self._late and all(statement in of_host for statement in self._late):
+                return move_ahead_of_tape(self._edit, inner, self._split.traced, self._late, of_host)
+        return None
 
     # Where the function goes
 
@@ -291,6 +311,7 @@ class _Step:
 
     def _sort_one(self, statement: cst.CSTNode) -> Refusal | None:
         obstacles = self._model.tracing.obstacles_in_statement(statement, self._function, self._statements)
+        already_set = len(self._split.set_here)
         inside = set(descendants(statement))
         # What a function does that the step calls goes its own way.
         hard = [o for o in obstacles if o.node not in inside or not self._is_handed_over(o)]
@@ -330,6 +351,7 @@ class _Step:
                 self._split.twins += twins
                 return None
             in_the_way = next(one for one, part in zip(hard, given, strict=True) if part is None)
+        del self._split.set_here[already_set:]  # the host sets it where the statement goes
         stands_in_the_way = Refusal(in_the_way.reason, in_the_way.node)
         if isinstance(statement, _KEPT_WHOLE) or self._leaves(statement):
             return stands_in_the_way
@@ -341,13 +363,37 @@ class _Step:
         ):
             self._split.before.append(statement)
             return None
-        if (computes and self._runs_model(statement)) or not (
-            reads_traced or self._may_leave_the_tape(statement)
-        ):
+        if computes and self._runs_model(statement):
+            if not self._gives_arrays(statement):
+                return stands_in_the_way
+            self._late.append(statement)  # what is trained would give something else behind the step
+        elif not (reads_traced or self._may_leave_the_tape(statement)):
             return stands_in_the_way
         self._split.behind.append(statement)
         self._kept_behind[statement] = in_the_way
         return None
+
+    def _gives_arrays(self, statement: cst.CSTNode) -> bool:
+        """Whether a statement gives a name to an array of the host, through which no gradient goes: `best = model(x).numpy()`."""
+        value = statement.value if isinstance(statement, cst.Assign) else None
+        while value is not None and self._model.value(value).kind != "array":
+            match value:
+                case cst.Subscript(value=inner):
+                    value = inner
+                case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(method))) if (
+                    not self._model.names.qualified(value.func)
+                ):
+                    if method == "numpy":
+                        return True
+                    value = inner if method in _OF_ARRAYS else None
+                case cst.Call(func=function):
+                    return (
+                        builtin_or_qualified(self._model.infer, function) in ("int", "float")
+                        or library(self._model.names.qualified(function)) == "numpy"
+                    )
+                case _:
+                    return False
+        return value is not None
 
     def _twins_in(
         self, statement: cst.CSTNode, obstacles: Iterable[Obstacle], traced: set[str]
@@ -396,7 +442,7 @@ class _Step:
 
     def _comes_too_late(self, statement: cst.CSTNode) -> bool:
         """Whether a statement of the host would meet another state, were it run before the step."""
-        if names_written([statement]) & self._names_read_so_far():
+        if names_changed([statement]) & self._names_read_so_far():
             return True
         calls = any(isinstance(part, cst.Call) for part in descendants(statement))
         return calls and (bool(self._split.behind) or any(map(self._changes_variables, self._split.traced)))
@@ -495,9 +541,31 @@ class _Step:
         name = builtin_or_qualified(self._model.infer, call.func)
         if name:
             return not (library(name) in ("tensorflow", "keras") and not has(name, *_OF_HOST_DATA))
+        if self._is_of_environment(call):
+            return True
         return isinstance(call.func, cst.Attribute) and (
             call.func.attr.value in _OF_ARRAYS or call.func.attr.value in _OF_CONTAINERS
         )
+
+    def _is_of_environment(self, call: cst.Call) -> bool:
+        """Whether an environment is asked that computes with NumPy, as Gym's do."""
+        return is_of_environment(call) and not self._model.calls.targets(call)
+
+    def _ends_gradients(self, statement: cst.CSTNode) -> bool:
+        """Whether no gradient goes through what the host does in a statement: it gives a name to, or fills, an array, or says
+        something."""
+        match statement:
+            case cst.Expr():
+                return statement in self._split.behind
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript())]):
+                return statement in self._split.behind
+            case cst.Assign(value=cst.Call() as call) if self._is_of_environment(call):
+                return True
+            case cst.Assign(value=value):
+                calls = [part for part in descendants(value) if isinstance(part, cst.Call)]
+                is_plain = all(map(self._is_plain, calls)) and not self._reads(value, self._names_traced())
+                return is_plain or self._gives_arrays(statement)
+        return False
 
     def _may_not_run(self, node: cst.CSTNode) -> bool:
         """Whether an expression runs under a condition, or several times: nothing to be computed beforehand."""
@@ -528,13 +596,13 @@ class _Step:
     def _out_of_order(self) -> Refusal | None:
         """Why a statement can't change places with those it passes."""
         place = self._model.infer.place
-        late: list[cst.CSTNode] = []
+        late = self._late
         for moved in self._split.behind:
-            written = names_written([moved])
+            written = names_changed([moved])
             for later in self._split.traced:
                 if place(later).order <= place(moved).order or self._holds(later, moved):
                     continue
-                if self._reads(later, written) or self._reads(moved, names_written([later])):
+                if self._reads(later, written) or self._reads(moved, names_changed([later])):
                     late.append(moved)
                     break
         for moved in late:
@@ -543,7 +611,7 @@ class _Step:
                 return Refusal(
                     f"{why.reason}, and the rest of the step uses what it gives", why.node, in_parts=True
                 )
-        behind = names_written(self._split.behind)
+        behind = names_changed(self._split.behind)
         for moved in self._split.before:
             if self._reads(moved, behind):
                 return Refusal("what the host makes ready for the step needs what the step returns", moved)
@@ -562,7 +630,7 @@ class _Step:
                 not self._may_be_early(statement)
                 or any(self._leaves_open(s) for s in earlier if s in split.behind)
                 or any(map(self._changes_variables, earlier))
-                or names_written([statement]) & (names_written(earlier) | _names_in(earlier))
+                or names_changed([statement]) & (names_changed(earlier) | _names_in(earlier))
             ):
                 return False
         split.traced = [s for s in split.traced if s not in group]
@@ -579,7 +647,7 @@ class _Step:
                 for s in (*self._split.traced, *self._split.behind)
                 if s not in group
                 and place(s).order < place(statement).order
-                and self._reads(statement, names_written([s]))
+                and self._reads(statement, names_changed([s]))
             ]
         return group
 
@@ -753,11 +821,3 @@ def _call_of(head: str, arguments: Sequence[str], indent: str, end: str = "") ->
         return text
     lines = "".join(f"{indent}    {argument},\n" for argument in arguments)
     return f"{head}(\n{lines}{indent}){end}\n"
-
-
-def first_parameter(function: Function | None) -> str:
-    """`self`, in a method of an object."""
-    if function is None or function.owner is None or not function.positional:
-        return ""
-    bound = {last_name(decorator.decorator) for decorator in function.decorators}
-    return "" if bound & {"staticmethod", "classmethod", "property"} else function.positional[0]

@@ -344,11 +344,96 @@ for step in range(20):
 print(np.round(loss.numpy(), 4), np.round(learner.net.get_weights()[1][:4], 4))
 """
 
+ATTENDING = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+class Attention(tf.keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.query = tf.keras.layers.Dense(4)
+        self.seen = None
+
+    def call(self, x):
+        scores = tf.matmul(self.query(x), x, transpose_b=True)
+        self.seen = tf.nn.softmax(tf.where(scores < -3, -1, scores))
+        return tf.matmul(self.seen, x)
+
+
+class Learner:
+    def __init__(self):
+        self.attend, self.optimizer = Attention(), tf.keras.optimizers.Adam(1e-2)
+
+    def step(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.maximum(0, 1 - y * self.attend.call(x)))
+        gradients = tape.gradient(loss, self.attend.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.attend.trainable_variables))
+        return loss
+
+
+learner = Learner()
+x = tf.constant(np.random.default_rng(0).normal(size=(64, 3, 4)), tf.float32)
+for batch in tf.data.Dataset.from_tensor_slices((x, tf.sign(x))).batch(16).repeat(5):
+    loss = learner.step(*batch)
+learner.attend.call(x)
+print(np.round(loss.numpy(), 4), np.round(learner.attend.seen.numpy()[0], 4))
+"""
+
+TARGETS = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+class Learner:
+    def __init__(self):
+        self.q, self.other = self.build(), self.build()
+        self.optimizer = tf.keras.optimizers.Adam(1e-2)
+
+    def build(self):
+        return tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(3)])
+
+    def learn(self, states, actions, rewards, after):
+        with tf.GradientTape() as tape:
+            values = self.q(states)
+            probs = tf.nn.softmax(values[0])
+            drawn = np.random.choice(3, p=probs.numpy())
+            target = values.numpy()
+            best = self.other(after).numpy().max(axis=1)
+            target[np.arange(16), actions] = rewards + 0.9 * best
+            loss = tf.reduce_mean((target - values) ** 2) - tf.math.log(probs[drawn])
+        gradients = tape.gradient(loss, self.q.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.q.trainable_variables))
+        return loss
+
+
+learner, rng = Learner(), np.random.default_rng(0)
+for step in range(20):
+    states, after = rng.normal(size=(16, 4)).astype("float32"), rng.normal(size=(16, 4)).astype("float32")
+    loss = learner.learn(states, rng.integers(0, 3, 16), rng.normal(size=16), after)
+print(np.round(loss.numpy(), 4), np.round(learner.q.get_weights()[1], 4))
+"""
+
 
 @pytest.mark.parametrize(
     "source",
-    [ACTOR_CRITIC, REPLAY, BATCHES, MASKED, SPREAD, IN_A_LOOP, TWINS],
-    ids=["actor-critic", "replay", "batches", "masked", "spread", "in a loop", "twins"],
+    [ACTOR_CRITIC, REPLAY, BATCHES, MASKED, SPREAD, IN_A_LOOP, TWINS, ATTENDING, TARGETS],
+    ids=[
+        "actor-critic",
+        "replay",
+        "batches",
+        "masked",
+        "spread",
+        "in a loop",
+        "twins",
+        "attending",
+        "targets",
+    ],
 )
 def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path, forks: Forks) -> None:
     after = fixed("TFP107", fixed("TFP101", source, bold=True), bold=True)

@@ -89,6 +89,9 @@ What it computes
 - `appends-arrays`, `lengthens`: puts arrays one behind the other, to which more come each time.
 - `combines`: makes one tensor, or a dataset, of what a list has collected.
 - `pads-sequences`: makes an array of sequences. `decodes-images`, `decodes-audio`, `decodes-raw`, `decodes`: of bytes.
+- `first-tells-type`: a graph takes the type of the first of its numbers, or of that at the place that is told, for those behind it,
+  where eager code goes by the tensor among them: `tf.maximum(0, x)`.
+- `differs-in-training`: a layer that gives something else where it is trained, and may keep something of what it saw.
 - `recurrent`: a layer that goes through a sequence step by step.
 - `wraps-layer`: a layer that has no weights but those of the layers that it is given first.
 - `looks-up`: a table, or a layer with one, that words or numbers are looked up in.

@@ -336,7 +336,7 @@ def _added(binding: Binding) -> cst.BaseExpression | None:
     return None
 
 
-def is_read(parents: dict[cst.CSTNode, cst.CSTNode], node: cst.Name) -> bool:
+def is_read(parents: dict[cst.CSTNode, cst.CSTNode], node: cst.Name | cst.Attribute) -> bool:
     """Whether `node` is read here, rather than assigned."""
     current: cst.CSTNode = node
     parent = parents.get(node)

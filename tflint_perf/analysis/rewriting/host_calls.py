@@ -6,12 +6,13 @@ from collections.abc import Collection
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, last_names, library
+from tflint_perf.analysis.apis.facts import fact, has, last_names, library
 from tflint_perf.analysis.execution.sizes import draws_batch, is_of_environment
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import (
     callee_name,
     descendants,
+    has_stars,
     is_constant,
     is_name,
     keyword_argument,
@@ -53,6 +54,31 @@ class HostCalls:
             or self._grows_outside(call, function, within)
             or self._makes_state(call)
             or self._name_argument(call)
+        )
+
+    def mixed_types(self, call: cst.Call) -> str:
+        """Why a graph refuses an op on an integer and what may be floats: `tf.maximum(0, x)` is one of integers there."""
+        numbers = self.numbers_in_graph(call)
+        if not numbers or not _is_integer(numbers[0]) or all(map(self._is_of_integers, numbers[1:])):
+            return ""
+        first = f"{callee_name(call)}({'…, ' * (len(call.args) - len(numbers))}{_text(numbers[0])}, …)"
+        return f"`{first}` is an op on integers in a graph"
+
+    def numbers_in_graph(self, call: cst.Call) -> list[cst.BaseExpression]:
+        """What `call` is given by place whose type a graph goes by, where the first of it tells that of the others."""
+        name = self._infer.names.qualified(call.func)
+        if not has(name, "first-tells-type") or has_stars(call):
+            return []
+        at = int(fact(name, "first-tells-type") or 0)
+        return [arg.value for arg in call.args if arg.keyword is None][at:]
+
+    def _is_of_integers(self, node: cst.BaseExpression) -> bool:
+        value = self._infer.value(node)
+        return (
+            _is_integer(node)
+            or value.dtype.startswith(("int", "uint"))
+            or has(value.name, "gives-integers")
+            or self._infer.integers.only(node) is not None
         )
 
     def _runs_on_host(self, call: cst.Call, function: Function | None) -> str:
@@ -197,3 +223,17 @@ def _asks_whether_missing(node: cst.CSTNode) -> bool:
         and isinstance(node.operator, cst.Is | cst.Equal)
         and is_name(node.comparator, "None")
     )
+
+
+def _is_integer(node: cst.BaseExpression) -> bool:
+    """Whether an integer is written there, perhaps with a minus."""
+    return isinstance(node.expression if isinstance(node, cst.UnaryOperation) else node, cst.Integer)
+
+
+def _text(number: cst.BaseExpression) -> str:
+    match number:
+        case cst.UnaryOperation(expression=cst.Integer(value)):
+            return f"-{value}"
+        case cst.Integer(value):
+            return value
+    raise AssertionError(number)

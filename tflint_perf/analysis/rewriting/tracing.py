@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import methods
+from tflint_perf.analysis.apis.facts import has, last_names, methods
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.python.obstacles import Obstacle
 from tflint_perf.analysis.python.scopes import Function
@@ -39,13 +40,14 @@ class _Look:
 
     `path` are the functions that lead there; None where what is called is not looked at. `inline` says that the code is
     statements, which become a function together with the others `within`. `as_seen` passes over attributes that other methods bind anew, where nothing shows that
-    one of these runs between two calls.
+    one of these runs between two calls. `sure` passes over what only may fail.
     """
 
     path: tuple[Function, ...] | None
     inline: bool = False
     within: Collection[cst.CSTNode] | None = None
     as_seen: bool = False
+    sure: bool = False
 
 
 class Tracing:
@@ -100,7 +102,7 @@ class Tracing:
     def sure_obstacle(self, function: Function) -> Obstacle | None:
         """The first thing in a function, or in what it calls here, that fails in compiled code or runs once for all calls,
         whatever the program changes between them."""
-        found = self._obstacles_in(function.node.body, function, _Look((function,), as_seen=True))
+        found = self._obstacles_in(function.node.body, function, _Look((function,), as_seen=True, sure=True))
         return next((each for each in found if isinstance(each.node, _DOES_SOMETHING)), None)
 
     def _setting_changed(self, code: cst.CSTNode) -> Obstacle | None:
@@ -187,6 +189,8 @@ class Tracing:
 
     def _obstacles_in(self, code: cst.CSTNode, function: Function | None, look: _Look) -> Iterator[Obstacle]:
         for node in descendants(code):
+            if node in self._left_out:
+                continue
             reason = self._reason(node, function, look) or self._autograph.reason(node, function)
             if reason:
                 yield Obstacle(node, reason)
@@ -194,6 +198,17 @@ class Tracing:
                 found = self._in_what_it_runs(node, function, look)
                 if found is not None:
                     yield found
+
+    @cached_property
+    def _left_out(self) -> frozenset[cst.CSTNode]:
+        """What no trace runs into: the branch of an `if` for eager code alone, `if tf.executing_eagerly():`."""
+        found: set[cst.CSTNode] = set()
+        for call in self._walk.calls_named(*last_names("asks-mode")):
+            name, parent = self._infer.names.qualified(call.func), self._walk.parents.get(call)
+            if isinstance(parent, cst.If) and parent.test is call and has(name, "asks-mode"):
+                branch = parent.body if has(name, "eager-mode") else parent.orelse
+                found.update(descendants(branch) if branch is not None else ())
+        return frozenset(found)
 
     def _in_what_it_runs(self, call: cst.Call, function: Function | None, look: _Look) -> Obstacle | None:
         elsewhere = self._elsewhere(call)
@@ -223,10 +238,19 @@ class Tracing:
             return False
         return function.name in methods(self._infer.classes.keras_kind(function.owner), "compiled")
 
+    def mixed_types(self, call: cst.Call) -> str:
+        """Why a graph may refuse an op on an integer and a tensor, `tf.maximum(0, x)`; "" where it does not."""
+        return self._host_calls.mixed_types(call)
+
+    def numbers_in_graph(self, call: cst.Call) -> list[cst.BaseExpression]:
+        """What `call` is given by place whose type a graph goes by, where the first tells that of the others."""
+        return self._host_calls.numbers_in_graph(call)
+
     def _reason(self, node: cst.CSTNode, function: Function | None, look: _Look) -> str:
         match node:
             case cst.Call():
-                return self._host_calls.reason(node, function, look.within)
+                reason = self._host_calls.reason(node, function, look.within)
+                return reason or ("" if look.sure else self._host_calls.mixed_types(node))
             case cst.Assign() | cst.AugAssign() | cst.AnnAssign():
                 return self._side_effects.of_write(node, function, look.within)
             case cst.Attribute():

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.scopes import Function, Loop
-from tflint_perf.analysis.python.syntax import callee_name, descendants, last_name, string
+from tflint_perf.analysis.python.syntax import callee_name, descendants, last_name, names_written, string
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
@@ -145,6 +145,19 @@ class Written:
 
 # The classes of nodes that may change something in place: quicker to ask for than to match.
 CHANGING = frozenset({cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.Del, cst.Call})
+
+
+def names_changed(statements: Iterable[cst.CSTNode]) -> set[str]:
+    """The names that statements bind, and those whose arrays or containers they change in place: `x[0] = 1`."""
+    changed = names_written(statements := list(statements))
+    for statement in statements:
+        for node in descendants(statement):
+            for place in places_changed(node):
+                while isinstance(place, cst.Subscript):
+                    place = place.value
+                if isinstance(place, cst.Name):
+                    changed.add(place.value)
+    return changed
 
 
 def places_changed(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -1,0 +1,126 @@
+"""What eager code does and a graph doesn't, written so that both do the same.
+
+Results are left on an object for whoever looks at them, as attention weights for a plot, `self.weights = weights`: a trace
+would leave a symbolic tensor there, once. And `tf.maximum(0, x)` is an op on integers in a graph, whatever `x` holds.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.op_loops import is_read
+from tflint_perf.analysis.python.scopes import Block, Function
+from tflint_perf.analysis.python.syntax import callee_name
+from tflint_perf.edit.editor import Editor
+from tflint_perf.rule import Repair
+
+from .compiling import first_parameter
+
+
+def means_the_same_in_graph(edit: Editor, obstacle: cst.CSTNode | None) -> Repair | None:
+    """The fix of what keeps code from being compiled as it stands; the code is compiled by another one."""
+    if isinstance(obstacle, cst.Call):
+        return _write_float(edit, obstacle)
+    return _keep_for_eager_calls(edit, obstacle)
+
+
+def _write_float(edit: Editor, call: cst.Call) -> Repair | None:
+    """Write the integer that tells the type of an op's numbers in a graph as the float that eager code makes of it."""
+    if not edit.model.tracing.mixed_types(call):
+        return None
+    number = edit.model.tracing.numbers_in_graph(call)[0]
+    text = edit.text(number)
+    if not text.lstrip("-").isdecimal():
+        return None
+    return Repair(
+        f"Write `{text}.0`, which a graph takes for a float, too",
+        [edit.replace(number, f"{text}.0")],
+        safe=False,
+        may_change=f"whether `{callee_name(call)}` takes integers",
+        bold=True,
+    )
+
+
+def _keep_for_eager_calls(edit: Editor, obstacle: cst.CSTNode | None) -> Repair | None:
+    """Leave the result that `obstacle` writes to an attribute there in eager calls only, if no step reads it anywhere else; None
+    where that is not seen. What a program compiles afterwards no longer leaves any."""
+    match obstacle:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(attr=cst.Name(kept)) as target)]):
+            pass
+        case _:
+            return None
+    model, function = edit.model, edit.model.function_at(obstacle)
+    line = model.parent(obstacle)
+    if (
+        first_parameter(function) != edit.text(target.value)
+        or not isinstance(line, cst.SimpleStatementLine)
+        or len(line.body) > 1
+    ):
+        return None
+    reads = _reads_behind(edit, obstacle, target)
+    if reads is None:
+        return None
+    asked, imports = edit.spell("executing_eagerly", obstacle)
+    indent = edit.one_indent(edit.indent(obstacle))
+    edits = list(imports)
+    if isinstance(obstacle.value, cst.Name):
+        name = obstacle.value.value
+        edits.append(edit.insert_above(obstacle, f"if {asked}():\n", above_comments=False))
+        edits.append(edit.edit(edit.start(obstacle), edit.start(obstacle), indent))
+    else:
+        name = edit.fresh_name(kept.lstrip("_"))
+        edits.append(edit.replace(target, name))
+        edits.append(edit.insert_below(obstacle, f"if {asked}():\n{indent}{edit.text(target)} = {name}\n"))
+    edits += [edit.replace(read, name) for read in reads]
+    return Repair(
+        f"Keep `{edit.text(target)}` of eager calls alone",
+        edits,
+        safe=False,
+        may_change=f"what `{edit.text(target)}` is after compiled calls",
+        bold=True,
+    )
+
+
+def _reads_behind(edit: Editor, written: cst.Assign, target: cst.Attribute) -> list[cst.Attribute] | None:
+    """The reads of an attribute behind the one place of its class that gives it a value on a step; None where a step may read
+    it anywhere else."""
+    model, function = edit.model, edit.model.function_at(written)
+    at, found = model.walk.at[written], []
+    for use in model.walk.attributes.get(target.attr.value, ()):
+        if use is target or _is_of_another_class(edit, use, function):
+            continue
+        holder = model.function_at(use)
+        if holder is function and edit.text(use.value) == edit.text(target.value):
+            behind = model.infer.place(use).order > at.order
+            if (
+                not behind
+                or not is_read(model.walk.parents, use)
+                or not _lies_in(at.block, model.infer.place(use).block)
+            ):
+                return None
+            found.append(use)
+        elif not is_read(model.walk.parents, use):
+            if holder is None or holder.name != "__init__":
+                return None
+        elif model.is_per_step(use):
+            return None
+    return found
+
+
+def _is_of_another_class(edit: Editor, use: cst.Attribute, method: Function | None) -> bool:
+    """Whether an attribute is one of `self` in a method of a class that has nothing to do with that of `method`."""
+    holder = edit.model.function_at(use)
+    if method is None or method.owner is None or holder is None or holder.owner is None:
+        return False
+    lineage = edit.model.infer.classes.lineage
+    return (
+        first_parameter(holder) == edit.text(use.value)
+        and method.owner not in lineage(holder.owner)
+        and holder.owner not in lineage(method.owner)
+    )
+
+
+def _lies_in(outer: Block, block: Block | None) -> bool:
+    while block is not None and block is not outer:
+        block = block.parent
+    return block is outer
