@@ -162,3 +162,35 @@ def test_an_integer_before_floats_is_written_as_a_float(given: str, becomes: str
 )
 def test_other_numbers_stand_in_no_way(given: str) -> None:
     assert "@tf.function" in fixed("TFP101", HINGE.format(given))
+
+
+CHOSEN = """
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+def hinge(y, x):
+    return tf.reduce_mean(tf.nn.relu(1 - y * x))
+def shown(y, x):
+    print(float(tf.reduce_max(x)))
+    return tf.reduce_mean(x - y)
+class Learner:
+    def __init__(self, kind):
+        self.loss = {}
+    def step(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = self.loss(y, model(x))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+learner = Learner(KIND)
+for x, y in tf.data.Dataset.load("data").batch(32):
+    learner.step(x, y)
+"""
+
+
+@pytest.mark.parametrize(("chosen", "bold"), [("hinge if kind else shown", True), ("shown", False)])
+def test_of_functions_that_a_program_chooses_from_one_suffices_for_a_run_to_judge(
+    chosen: str, bold: bool
+) -> None:
+    source = CHOSEN.format(chosen)
+    assert "@tf.function" not in fixed("TFP101", source)
+    assert ("@tf.function" in fixed("TFP101", source, bold=True)) is bold

@@ -40,7 +40,9 @@ class _Look:
 
     `path` are the functions that lead there; None where what is called is not looked at. `inline` says that the code is
     statements, which become a function together with the others `within`. `as_seen` passes over attributes that other methods bind anew, where nothing shows that
-    one of these runs between two calls. `sure` passes over what only may fail.
+    one of these runs between two calls. `sure` passes over what only may fail. Of the
+    functions that a call may run, by which the program was set up, each has to be free of obstacles, unless `one_suffices`: a run
+    shows which it is.
     """
 
     path: tuple[Function, ...] | None
@@ -48,6 +50,7 @@ class _Look:
     within: Collection[cst.CSTNode] | None = None
     as_seen: bool = False
     sure: bool = False
+    one_suffices: bool = False
 
 
 class Tracing:
@@ -90,7 +93,7 @@ class Tracing:
         return (
             self._setting_changed(_first(function.node.body))
             or next(filter(None, map(self._autograph.of_return, function.returns)), None)
-            or self._in_body(function, _Look((function,), as_seen=as_seen))
+            or self._in_body(function, _Look((function,), as_seen=as_seen, one_suffices=as_seen))
         )
 
     def obstacle_here(self, function: Function) -> Obstacle | None:
@@ -102,7 +105,9 @@ class Tracing:
     def sure_obstacle(self, function: Function) -> Obstacle | None:
         """The first thing in a function, or in what it calls here, that fails in compiled code or runs once for all calls,
         whatever the program changes between them."""
-        found = self._obstacles_in(function.node.body, function, _Look((function,), as_seen=True, sure=True))
+        found = self._obstacles_in(
+            function.node.body, function, _Look((function,), as_seen=True, sure=True, one_suffices=True)
+        )
         return next((each for each in found if isinstance(each.node, _DOES_SOMETHING)), None)
 
     def _setting_changed(self, code: cst.CSTNode) -> Obstacle | None:
@@ -149,13 +154,13 @@ class Tracing:
         sites = self._calls.sites(function)
         return len(sites) > 1 or any(self._infer.place(site).block.loop is not None for site in sites)
 
-    def _elsewhere(self, call: cst.Call) -> Obstacle | None:
+    def _elsewhere(self, call: cst.Call, look: _Look) -> Obstacle | None:
         """What stands against tracing what a call runs in another file, itself or by a strategy."""
         for function in (call.func, self._calls.run_by_strategy(call)):
             paths = self._infer.value(function).paths if function is not None else ()
-            reasons = (self._infer.outside.hindrance(path) for path in paths)
-            if reason := next(filter(None, reasons), ""):
-                return Obstacle(call, reason)
+            reasons = [self._infer.outside.hindrance(path) for path in paths]
+            if any(reasons) and not (look.one_suffices and not all(reasons)):
+                return Obstacle(call, next(filter(None, reasons)))
         return None
 
     def obstacle_in_statements(
@@ -175,9 +180,11 @@ class Tracing:
     def obstacles_in_statement(
         self, statement: cst.CSTNode, function: Function | None, within: Collection[cst.CSTNode]
     ) -> list[Obstacle]:
-        """Each obstacle to compiling a statement together with others, but for settings that are changed between calls."""
+        """Each obstacle to compiling a statement together with others, as far as a run does not decide whether it is one, but for
+        settings that are changed between calls."""
         self._looked_at = {statement}
-        return list(self._obstacles_in(statement, function, _inline(function, within)))
+        look = replace(_inline(function, within), one_suffices=True)
+        return list(self._obstacles_in(statement, function, look))
 
     def _in_body(self, function: Function, look: _Look) -> Obstacle | None:
         """The first obstacle in a function, and in what it calls."""
@@ -211,26 +218,27 @@ class Tracing:
         return frozenset(found)
 
     def _in_what_it_runs(self, call: cst.Call, function: Function | None, look: _Look) -> Obstacle | None:
-        elsewhere = self._elsewhere(call)
+        elsewhere = self._elsewhere(call, look)
         if elsewhere is not None:
             return elsewhere
-        for target in self._calls.targets(call):
-            if look.path is None:
-                if target.name == "__init__":
-                    return Obstacle(call, "an object is created on each step")
-                continue
-            if target in look.path:
-                if not look.inline or target is not function:
-                    return Obstacle(call, f"`{target.name}` calls itself")
-                continue
-            if self._compiled.is_traced(target) and not self._is_only_traced_by_keras(target):
-                continue
-            if target.name == "__init__":
-                return Obstacle(call, "an object is created on each step")
-            found = self._in_body(target, replace(look, path=(*look.path, target), within=None))
-            if found is not None:
-                return found
-        return None
+        found = [self._in_target(call, target, function, look) for target in self._calls.targets(call)]
+        if look.one_suffices and None in found:
+            return None
+        return next(filter(None, found), None)
+
+    def _in_target(
+        self, call: cst.Call, target: Function, function: Function | None, look: _Look
+    ) -> Obstacle | None:
+        if look.path is None:
+            return Obstacle(call, "an object is created on each step") if target.name == "__init__" else None
+        if target in look.path:
+            calls_itself = not look.inline or target is not function
+            return Obstacle(call, f"`{target.name}` calls itself") if calls_itself else None
+        if self._compiled.is_traced(target) and not self._is_only_traced_by_keras(target):
+            return None
+        if target.name == "__init__":
+            return Obstacle(call, "an object is created on each step")
+        return self._in_body(target, replace(look, path=(*look.path, target), within=None))
 
     def _is_only_traced_by_keras(self, function: Function) -> bool:
         """Whether a method is traced where Keras calls it, as in `fit`, and runs in eager mode where the program does."""
