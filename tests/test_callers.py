@@ -843,6 +843,37 @@ def test_what_another_file_computes_under_the_tape_is_part_of_one_step(project: 
 
 
 @pytest.mark.parametrize(
+    ("guarded", "found"),
+    [("agent.learn(x)", True), ("agent.judge(x)", False)],
+    ids=["the training", "a look"],
+)
+def test_a_training_step_behind_a_guard_in_another_file_is_one_all_the_same(
+    project: Path, guarded: str, found: bool
+) -> None:
+    agents = """
+        import tensorflow as tf
+        class Agent:
+            def __init__(self):
+                self.net = tf.keras.Sequential()
+            def learn(self, x):
+                self.net.train_on_batch(x, self.judge(x))
+            def judge(self, x):
+                return self.net(x, training=False)
+        """
+    program = f"""
+        import gym
+        from agents import Agent
+        agent, env = Agent(), gym.make("CartPole-v1")
+        for step in range(100000):
+            x, reward, done, _ = env.step(0)
+            if step % 4 == 0:
+                {guarded}
+        """
+    files = write(project, agents=agents, program=program)
+    assert ("agents.py" in lint(files, frozenset({"TFP107"}))) is found
+
+
+@pytest.mark.parametrize(
     ("line", "found"),
     [
         ("scored(net, x)", True),

@@ -228,7 +228,10 @@ class Syncs:
     def _is_seldom(self, node: cst.CSTNode, loop: Loop | None) -> bool:
         """Whether most iterations of `loop`, or most calls of the function, may skip `node`."""
         end = loop.node if loop is not None else None
-        return not all(map(self._usual.holds, conditions(self._walk, node, end, exits=False)))
+        return not all(
+            self._usual.holds(condition) or self._guards.trains_behind(condition)
+            for condition in conditions(self._walk, node, end, exits=False)
+        )
 
     def loop_of(self, node: cst.CSTNode) -> Loop | None:
         """The step loop of the same function around `node`, or one that computes on the device without training."""

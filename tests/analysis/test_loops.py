@@ -466,6 +466,60 @@ def test_a_function_that_returns_on_most_steps_is_guarded(body: str, guarded: bo
     assert (model.guard_of(here(model)) is not None) is guarded
 
 
+# Behind each counter is all that trains.
+TRAINING_BEHIND = [
+    "if step % 4 == 0:\n  here()\n  train_step(x)",
+    "if step % 4 == 0 and ready:\n  train_step(x)\n  here()",
+    "if step % unknown == 0:\n  model.train_on_batch(x, y)\n  here()",
+    "if step % 4 != 0: continue\nhere()\ntrain_step(x)",
+    "if step % 4: pass\nelse:\n  train_step(x)\n  here()",
+    "if step % 4 == 0: learn(x)",
+    "if step % 4 == 0: sample(x)",
+]
+# Behind these is something else, or not all that trains.
+MORE_THAN_TRAINING = [
+    "train_step(x)\nif step % 4 == 0: here()",
+    "train_step(x)\nif step % 4 == 0:\n  here()\n  train_step(x)",
+    "if step % 4 == 0: train_step(x)\nif step % 8 == 0: here()",
+    "if step % 4 == 0: target.set_weights(model.get_weights())\nif step % 4 == 0: here()",
+    "if step % 1000 == 0:\n  here()\n  train_step(x)",
+    "if step % 4 == 0:\n  here()\n  model.fit(data, labels, epochs=10)",
+    "if step % 4 == 0:\n  here()\n  for batch in dataset: train_step(batch)",
+    "train_step(x)\nif step % 4: continue\nhere()",
+    "with tf.GradientTape() as tape: loss = model(x)\ngiven = tape.gradient(loss, w)\nif step % 4 == 0:\n"
+    "  optimizer.apply_gradients(zip(given, w))\n  here()",
+    "if step % 2 == 0: learn(x)\nelse: train_step(x)",
+]
+_LEARNING = "def learn(x):\n  sample(x)\ndef sample(x):\n  here()\n  train_step(x)\n"
+
+
+def _steps_of(body: str) -> str:
+    helpers = _LEARNING if "learn(" in body or "sample(" in body else ""
+    return PREAMBLE + helpers + "for step, x in enumerate(dataset):\n" + indent(body, "  ")
+
+
+@pytest.mark.parametrize("body", TRAINING_BEHIND)
+def test_what_belongs_to_the_training_that_a_counter_guards_is_behind_no_guard(body: str) -> None:
+    model = model_of(_steps_of(body))
+    assert model.guard_of(here(model)) is None
+
+
+@pytest.mark.parametrize("body", MORE_THAN_TRAINING)
+def test_a_counter_guards_what_is_not_done_for_each_training_step(body: str) -> None:
+    model = model_of(_steps_of(body))
+    assert model.guard_of(here(model)) is not None
+
+
+def test_a_method_that_trains_now_and_then_is_behind_no_guard() -> None:
+    source = (
+        "class Agent:\n  def remember(self, x):\n    self.count += 1\n    if self.count % 4 == 0: self.learn(x)\n"
+        "  def learn(self, x):\n    here()\n    train_step(x)\n"
+        "agent = Agent()\nwhile True:\n  x = env.step(agent.choose())\n  agent.remember(x)\n"
+    )
+    model = model_of(PREAMBLE + source)
+    assert model.guard_of(here(model)) is None
+
+
 def test_a_guard_at_every_call_site_guards_the_function() -> None:
     source = (
         "def f(): here()\nfor i, x in enumerate(dataset):\n  if i % 10 == 0: f()\n  if i % 20 == 0: f()\n"

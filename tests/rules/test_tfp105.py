@@ -28,6 +28,14 @@ _GIVEN = """
 """
 
 SILENT = {
+    "what a copy for targets is updated with, or an agent is tried on, now and then": """
+        while not done:
+            state, reward, done, _ = env.step(action)
+            model.train_on_batch(*memory.sample(32))
+            if step % 1000 == 0:
+                target.set_weights(model.get_weights())
+                print(target.predict(np.expand_dims(state, axis=0)))
+        """,
     "a picture of each file, until a key is pressed": """
         import cv2
         from glob import glob
@@ -414,6 +422,19 @@ SILENT = {
 }
 
 FLAGGED = {
+    "in each training step of an agent that learns now and then": (
+        """
+        def learn(memory):
+            states, rewards = memory.sample(32)
+            values = model.predict(np.reshape(states, (32, 8)))
+            model.train_on_batch(states, values + rewards)
+        while not done:
+            state, reward, done, _ = env.step(action)
+            if step % 4 == 0:
+                learn(memory)
+        """,
+        [4],
+    ),
     "a function of which the program shows one use, for a model that was trained before": (
         """
         model.load_weights(path)

@@ -46,6 +46,7 @@ class EachStep:
             return False
         if not all(
             holds(condition)
+            or self._guards.trains_behind(condition)
             or self._is_mostly_otherwise(condition, node)
             or self._is_done_either_way(condition, node)
             for condition in conditions(self._walk, node, end, exits=False)

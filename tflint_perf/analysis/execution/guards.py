@@ -8,9 +8,11 @@ from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.decided import Told, is_left_out
 from tflint_perf.analysis.execution.guard_conditions import Guard
 from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.conditions import exits_before
-from tflint_perf.analysis.python.scopes import Function
-from tflint_perf.analysis.python.syntax import last_statement, names_read
+from tflint_perf.analysis.python.reach import leads_to, remembered
+from tflint_perf.analysis.python.scopes import Function, Loop
+from tflint_perf.analysis.python.syntax import callee_name, descendants, last_statement, names_read
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 
@@ -19,6 +21,9 @@ _AROUND_CODE = frozenset([cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.Module]
 _DECIDING = frozenset(
     [cst.If, cst.IfExp, cst.BooleanOperation, cst.With, cst.IndentedBlock, cst.For, cst.While]
 )
+
+# A training step that more iterations than so many share costs little beside them.
+_SELDOM = 100
 
 
 class Guards:
@@ -31,6 +36,7 @@ class Guards:
         self._walk = infer.walk
         self._told = Told(infer, calls)
         self._conditions = loops.guard_conditions
+        self._training = GuardedTraining(infer, calls, loops)
         # Those in front of all calls of a function.
         self._at_sites: dict[Function, Guard | None] = {}
 
@@ -54,6 +60,15 @@ class Guards:
             self._at_sites[function] = guards[0] if guards and None not in guards else None
         return self._at_sites[function]
 
+    def trains_behind(self, test: cst.CSTNode) -> bool:
+        """Whether `test` is a `counter % n == 0` that decides on all training around it: `if step % 4 == 0: agent.learn()`.
+        What stands behind it is part of each training step."""
+        branch = self._walk.parents.get(test)
+        if not isinstance(branch, cst.If):
+            return False
+        guard = self._conditions.guard(branch.test, holds=True)
+        return guard is not None and self._training.is_behind(guard, branch, (branch.body,))
+
     def counts(self, test: cst.BaseExpression) -> bool:
         """Whether a condition is `counter % n == 0`, which is met once in several steps."""
         guard = self._conditions.guard(test, holds=True)
@@ -70,9 +85,9 @@ class Guards:
             guard = None
             match current:
                 case cst.If() if child is current.body:
-                    guard = self._conditions.guard(current.test, holds=True)
-                case cst.If() if child is not current.test:
-                    guard = self._conditions.guard(current.test, holds=False)
+                    guard = self._in_front(current, current.body, holds=True)
+                case cst.If() if child is current.orelse and current.orelse is not None:
+                    guard = self._in_front(current, current.orelse, holds=False)
                 case cst.IfExp() if child is current.body:
                     guard = self._conditions.guard(current.test, holds=True)
                 case cst.BooleanOperation() if child is current.right and isinstance(
@@ -92,6 +107,12 @@ class Guards:
                 return None
             child, current = current, parents.get(current)
         return None
+
+    def _in_front(self, branch: cst.If, *code: cst.CSTNode, holds: bool) -> Guard | None:
+        """The guard that lets `code` run where the test of `branch` holds, or where it does not, unless all training is
+        behind it."""
+        guard = self._conditions.guard(branch.test, holds=holds)
+        return None if guard is not None and self._training.is_behind(guard, branch, code) else guard
 
     def _left_off(self, node: cst.CSTNode, function: Function) -> Guard | None:
         """The flag that `node` depends on and that no call on a step sets: `log(epoch, loss, at_end=True)` ends an
@@ -128,7 +149,8 @@ class Guards:
             return None
         for statement in exits_before(self._walk, child, suite):
             if statement.orelse is None and self._leaves(statement):
-                guard = self._conditions.guard(statement.test, holds=False)
+                after = suite.body[suite.body.index(statement) + 1 :]
+                guard = self._in_front(statement, *after, holds=False)
                 if guard is not None:
                     return guard
         return None
@@ -139,3 +161,77 @@ class Guards:
         return isinstance(last, cst.Continue) or (
             isinstance(last, cst.Return) and self._loops.innermost_loop(statement) is None
         )
+
+
+class GuardedTraining:
+    """Answers whether a guard decides when a model is trained, rather than what else happens as it is."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._make_steps: dict[Function, bool] = {}
+        self._train: dict[Function, bool] = {}
+
+    @remembered
+    def is_behind(self, guard: Guard, branch: cst.If, code: tuple[cst.CSTNode, ...]) -> bool:
+        """Whether `code`, which the guard in `branch` lets run, makes a training step, and nothing else around it trains: a
+        generator that is trained in every fifth step of its critic is behind a guard."""
+        if not guard.counts or (guard.every is not None and guard.every > _SELDOM):
+            return False
+        behind = {call for part in code for call in descendants(part) if isinstance(call, cst.Call)}
+        loop = self._loops.innermost_loop(branch)
+        if not any(self._loops.innermost_loop(call) is loop and self._makes_step(call) for call in behind):
+            return False
+        return not any(call not in behind and self._trains(call) for call in self._calls_around(branch))
+
+    def _calls_around(self, branch: cst.If) -> list[cst.Call]:
+        """The calls in the step loop around `branch`, or else in its function."""
+        loop, function = self._loops.step_loop(branch), self._calls.function_at(branch)
+        if loop is not None:
+            return _calls_in(loop)
+        return function.calls if function is not None else []
+
+    def _makes_step(self, call: cst.Call) -> bool:
+        """Whether `call` trains on one batch, here or in no loop of what it runs."""
+        return self._is_step(call) or any(
+            leads_to(function, self._make_steps, self._makes_step_in)
+            for function in self._calls.targets(call)
+        )
+
+    def _makes_step_in(self, function: Function) -> bool | list[Function]:
+        calls = [call for call in function.calls if self._loops.actions.is_outside_loops(call)]
+        if any(map(self._is_step, calls)):
+            return True
+        return [target for call in calls for target in self._calls.targets(call)]
+
+    def _is_step(self, call: cst.Call) -> bool:
+        by, outside = trains_by(self._infer, call), self._infer.outside
+        if by == "fit":
+            return self._loops.batches.are_taken_by(call)
+        return by is not None or any(
+            outside.trains(path) and not outside.has_step_loop(path) and not outside.trains_whole(path)
+            for path in self._infer.value(call.func).paths
+        )
+
+    def _trains(self, call: cst.Call) -> bool:
+        """Whether `call` trains in any way, or asks a tape for what to train by."""
+        return self._trains_here(call) or any(
+            leads_to(function, self._train, self._trains_in) for function in self._calls.targets(call)
+        )
+
+    def _trains_in(self, function: Function) -> bool | list[Function]:
+        if any(map(self._trains_here, function.calls)):
+            return True
+        return [target for call in function.calls for target in self._calls.targets(call)]
+
+    def _trains_here(self, call: cst.Call) -> bool:
+        if callee_name(call) == "gradient" and isinstance(call.func, cst.Attribute):
+            return self._infer.value(call.func.value).kind == "tape"
+        return trains_by(self._infer, call) is not None or any(
+            map(self._infer.outside.trains, self._infer.value(call.func).paths)
+        )
+
+
+def _calls_in(loop: Loop) -> list[cst.Call]:
+    return [*loop.calls, *(call for inner in loop.inner for call in _calls_in(inner))]

@@ -273,7 +273,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
     kind = model.loops.training_loop(place)
     fates, parts = _fates(model, place) if how == "call" else (NEEDED, ())
     guard = model.guards.guard_of(place)
-    guarded = guard is not None
+    guarded, usual = guard is not None, Usual(model.infer)
     state = model.compiled.state(function)
     # What eager code runs once, and only compiled code per step, eager code runs once.
     per_step = model.loops.is_per_step(place) and (state != "eager" or model.eager_steps.run(place))
@@ -289,10 +289,8 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         # What looks at some batches behind a guard does so seldom, too.
         and (kind is None or model.guards.guard_of(kind.node) is None)
         and all(
-            map(
-                Usual(model.infer).holds,
-                conditions(model.walk, place, kind.node if kind else None, exits=False),
-            )
+            usual.holds(condition) or model.guards.trains_behind(condition)
+            for condition in conditions(model.walk, place, kind.node if kind else None, exits=False)
         ),
         fates,
         parts,
