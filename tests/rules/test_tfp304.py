@@ -120,6 +120,14 @@ SILENT = {
             if step % 100 == 0:
                 image = cv2.imread("test.png")
         """,
+    "behind a condition beside which the step goes on": """
+        for x in dataset:
+            train_step(x)
+            if broken(x):
+                print(open("notes.txt").read())
+            else:
+                print(x)
+        """,
     "behind a condition": """
         for x in dataset:
             train_step(x)
@@ -234,6 +242,30 @@ FLAGGED = {
 }
 
 PLACES = {
+    "an iterator that otherwise comes to its end": (
+        """
+        class Photos:
+            def __init__(self, paths):
+                self.paths, self.count = list(paths), 0
+            def __iter__(self):
+                return self
+            def __next__(self):
+                if self.count < len(self.paths):
+                    self.count += 1
+                    return self.load(self.paths[self.count - 1])
+                else:
+                    self.count = 0
+                    raise StopIteration
+            def load(self, path):
+                if not path.endswith(".png"):
+                    raise ValueError(path)
+                else:
+                    return cv2.imread(path)
+        for x in Photos(paths):
+            train_step(x)
+        """,
+        [18],
+    ),
     "an object whose iterator is of another class": (
         """
         class Photos:

@@ -12,7 +12,14 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import leads_to, remembered
 from tflint_perf.analysis.python.scopes import Loop
-from tflint_perf.analysis.python.syntax import callee_name, descendants, integer, keyword_argument, same_code
+from tflint_perf.analysis.python.syntax import (
+    callee_name,
+    descendants,
+    integer,
+    keyword_argument,
+    last_statement,
+    same_code,
+)
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 
@@ -49,6 +56,7 @@ class EachStep:
             or self._guards.trains_behind(condition)
             or self._is_mostly_otherwise(condition, node)
             or self._is_done_either_way(condition, node)
+            or self._ends_otherwise(condition, node)
             for condition in conditions(self._walk, node, end, exits=False)
         ):
             return False
@@ -84,6 +92,18 @@ class EachStep:
         0)`."""
         branch = self._walk.parents.get(condition)
         return isinstance(node, cst.Call) and isinstance(branch, cst.If) and _all_call(branch, node.func)
+
+    def _ends_otherwise(self, condition: cst.CSTNode, node: cst.CSTNode) -> bool:
+        """Whether there is no step where `condition` keeps `node` from running: `if more: imread(path) else: raise
+        StopIteration`."""
+        branch = self._walk.parents.get(condition)
+        if not isinstance(branch, cst.If) or not isinstance(branch.orelse, cst.Else):
+            return False
+        current: cst.CSTNode | None = node
+        while current not in (branch.body, branch.orelse, None):
+            current = self._walk.parents.get(current)
+        other = branch.orelse.body if current is branch.body else branch.body
+        return isinstance(last_statement(other), cst.Raise)
 
     def _is_seldom(self, test: cst.BaseExpression) -> bool:
         match test:
