@@ -28,6 +28,21 @@ _GIVEN = """
 """
 
 SILENT = {
+    "all rows as one batch, where they are not trained on, for several epochs or with others behind": """
+        rows, labels = load()
+        for epoch in range(1000):
+            model.fit(images, labels)
+            model.predict(rows, batch_size=len(rows))
+            model.fit(rows, labels, batch_size=len(rows), epochs=9)
+            model.fit(rows, labels, batch_size=len(rows), validation_data=test)
+            model.fit(rows, labels, batch_size=len(others))
+        """,
+    "all rows as one batch, by a model of each fold": """
+        for rows, labels in folds:
+            net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            net.compile("adam", "mse")
+            net.fit(rows, labels, batch_size=len(rows))
+        """,
     "what a copy for targets is updated with, or an agent is tried on, now and then": """
         while not done:
             state, reward, done, _ = env.step(action)
@@ -422,6 +437,18 @@ SILENT = {
 }
 
 FLAGGED = {
+    "all rows as one batch, whatever they are": (
+        """
+        rows, labels = load()
+        def train(x, y):
+            size = x.shape[0]
+            model.fit([x], y, epochs=1, batch_size=size)
+        for step in range(1000):
+            model.fit(rows, labels, batch_size=len(rows))
+            train(rows, labels)
+        """,
+        [5, 7],
+    ),
     "in each training step of an agent that learns now and then": (
         """
         def learn(memory):

@@ -110,6 +110,8 @@ class Batches:
             return False
         # The inputs of one model are as many.
         inputs = [e.value for e in given.elements] if isinstance(given, cst.List) else [given]
+        if self._are_one_batch(call, inputs):
+            return not self._is_trial(call)
         if not any(self.size(part) in ("sample", "batch") or self._is_generated(part) for part in inputs):
             return False
         return not self._is_trial(call) and not self._is_cut_further(call, given)
@@ -123,6 +125,13 @@ class Batches:
         is_dataset = given is not None and self._infer.value(given).kind == "dataset"
         named = (*_OF_WHOLE_DATASETS, *_OF_SEQUENCES)
         return is_dataset or any(keyword_argument(call, name) is not None for name in named)
+
+    def _are_one_batch(self, call: cst.Call, inputs: list[cst.BaseExpression]) -> bool:
+        """Whether `call` trains on all rows at once: `fit(x, y, batch_size=len(x))`. Once over whole test data is no step."""
+        size = keyword_argument(call, "batch_size")
+        return callee_name(call) in FITS and any(
+            self._infer.integers.is_length_of(size, part) for part in inputs
+        )
 
     def _is_one_step(self, call: cst.Call) -> bool:
         """Whether `call` takes a single batch of what it is given, and evaluates nothing behind it."""

@@ -366,10 +366,14 @@ class Integers:
             return False
         if last.origin is not None or not {stage.name for stage in before[1:]} <= _NO_MORE:
             return False
-        measured = self._measured(argument(last.call, 0, "batch_size"), 0)
-        sliced = argument(before[0].call, 0, "tensors")
+        size, sliced = argument(last.call, 0, "batch_size"), argument(before[0].call, 0, "tensors")
         parts = [element.value for element in sliced.elements] if isinstance(sliced, cst.Tuple) else [sliced]
-        return measured is not None and any(self._are_same(measured, part) for part in parts)
+        return any(self.is_length_of(size, part) for part in parts)
+
+    def is_length_of(self, size: cst.BaseExpression | None, whole: cst.BaseExpression | None) -> bool:
+        """Whether `size` is how many rows or items the array or sequence `whole` has: `len(x)`, `x.shape[0]`."""
+        measured = self._measured(size, 0)
+        return measured is not None and self._are_same(measured, whole)
 
     def _measured(self, size: cst.BaseExpression | None, depth: int) -> cst.BaseExpression | None:
         """The array or sequence whose length `size` is: `x` for `len(x)` and `x.shape[0]`, also where a name stands for it."""
