@@ -457,6 +457,9 @@ def test_a_module_that_sets_memory_growth_settles_it_for_those_who_import_it(pro
     rules = frozenset({"TFP404"})
     paths = write(project, setup_gpu=quiet, other=quiet, train=train.replace("prepare()\nm", "m"))
     assert lint(paths, rules) == {"train.py": ["TFP404"]}
+    in_comment = "".join(f"# {line}\n" for line in setting.splitlines())
+    write(project, other=f"import tensorflow as tf\nif tf:\n    #{in_comment}    pass\n")
+    assert lint(paths, rules) == {"train.py": ["TFP404"]}
     write(project, other="import tensorflow as tf\n" + setting)
     assert lint(paths, rules) == {}
 

@@ -61,6 +61,7 @@ _OF_SESSIONS = frozenset({"prepare_session", "prepare_or_wait_for_session"})
 # How another file hides all GPUs.
 _HIDES = re.compile(rb"""CUDA_VISIBLE_DEVICES["'][\])]?\s*[=,:]\s*["'](?:-1)?["']""")
 _GUARD = re.compile(rb"(?m)^if __name__\b")
+_COMMENT = re.compile(rb"(?m)^[ \t]*#.*$")
 
 
 class GpuMemory:
@@ -153,6 +154,6 @@ def _settles(text: bytes) -> bool:
     """Whether importing a module of this text sets up devices."""
     if not (any(word in text for word in _WORDS) or _HIDES.search(text)):
         return False
-    # What stands in a main guard is not run when a module is imported.
-    run = _GUARD.split(text, 1)[0]
+    # What stands in a main guard or a comment is not run when a module is imported.
+    run = _COMMENT.sub(b"", _GUARD.split(text, 1)[0])
     return any(word in run for word in _WORDS) or _HIDES.search(run) is not None
