@@ -17,7 +17,7 @@ from tflint_perf.analysis.execution.symbolic import Symbolic
 from tflint_perf.analysis.execution.tapes import GRADIENTS
 from tflint_perf.analysis.execution.trains import METHODS, trains_by
 from tflint_perf.analysis.limits import CALLS_DEEP
-from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.conditions import conditions, is_done_either_way
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -257,9 +257,13 @@ class Making:
         if self._is_called_by_keras(function):
             return function if function.name == "call" else None
         sites = self._calls.sites(function)
-        if not sites or function.owner is None or self._calls.callers_outside(function):
+        if not sites or self._calls.callers_outside(function):
             return None
-        if any(any(conditions(self._walk, site)) for site in sites):
+        if any(
+            not is_done_either_way(self._walk, condition, site)
+            for site in sites
+            for condition in conditions(self._walk, site)
+        ):
             return None  # `if not self.built: self.make(x)`
         served = [self._call_served_by(self._calls.function_at(site), depth + 1) for site in sites]
         return served[0] if None not in served else None

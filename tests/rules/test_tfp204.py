@@ -32,6 +32,19 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "what a function makes on one way through a layer's call, or for a functional model as well": """
+        def counter():
+            return tf.Variable(0)
+        def block(x):
+            return keras.layers.Dense(1)(x)
+        class Net(tf.keras.Model):
+            def call(self, x):
+                if self.first:
+                    self.first, self.counter = False, counter()
+                return block(x)
+        inputs = keras.Input((3,))
+        other = keras.Model(inputs, block(inputs))
+        """,
     "the variables and the optimizer of one trial of many": """
         for trial in range(100):
             weights = [tf.Variable(tensor) for tensor in initial()]
@@ -444,6 +457,20 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a variable that a function makes, which each branch of a layer's call runs": """
+        def scaled(weights):
+            power = tf.Variable(tf.ones([1, 8]), trainable=False)  # <-
+            with tf.control_dependencies([power.assign(power @ weights)]):
+                return weights / power
+        class Scaled(keras.layers.Layer):
+            def build(self, shape):
+                self.kernel = self.add_weight(shape=[8, 8])
+            def call(self, x):
+                if self.activation is not None:
+                    return self.activation(x @ scaled(self.kernel))
+                else:
+                    return x @ scaled(self.kernel)
+        """,
     "a layer around one that is made with it, in a layer's call": """
         class Encoder(keras.layers.Layer):
             def call(self, inputs):

@@ -9,17 +9,10 @@ import libcst as cst
 
 from tflint_perf.analysis.execution.guards import Guards
 from tflint_perf.analysis.execution.loops import Loops
-from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.conditions import conditions, is_done_either_way
 from tflint_perf.analysis.python.reach import leads_to, remembered
 from tflint_perf.analysis.python.scopes import Loop
-from tflint_perf.analysis.python.syntax import (
-    callee_name,
-    descendants,
-    integer,
-    keyword_argument,
-    last_statement,
-    same_code,
-)
+from tflint_perf.analysis.python.syntax import callee_name, integer, keyword_argument, last_statement
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 
@@ -55,7 +48,7 @@ class EachStep:
             holds(condition)
             or self._guards.trains_behind(condition)
             or self._is_mostly_otherwise(condition, node)
-            or self._is_done_either_way(condition, node)
+            or is_done_either_way(self._walk, condition, node)
             or self._ends_otherwise(condition, node)
             for condition in conditions(self._walk, node, end, exits=False)
         ):
@@ -86,12 +79,6 @@ class EachStep:
         while current is not None and current is not branch.orelse:
             current = self._walk.parents.get(current)
         return current is not None and self._is_seldom(branch.test)
-
-    def _is_done_either_way(self, condition: cst.CSTNode, node: cst.CSTNode) -> bool:
-        """Whether the `else` of `condition` calls the function that `node` calls, too: `if rgb: imread(path) else: imread(path,
-        0)`."""
-        branch = self._walk.parents.get(condition)
-        return isinstance(node, cst.Call) and isinstance(branch, cst.If) and _all_call(branch, node.func)
 
     def _ends_otherwise(self, condition: cst.CSTNode, node: cst.CSTNode) -> bool:
         """Whether there is no step where `condition` keeps `node` from running: `if more: imread(path) else: raise
@@ -124,13 +111,3 @@ def trains_for_epochs(loop: Loop) -> bool:
         and integer(epochs) != 1
         for call in loop.calls
     )
-
-
-def _all_call(branch: cst.If | cst.Else | None, function: cst.BaseExpression) -> bool:
-    """Whether all branches from `branch` on call `function`, the last of which is an `else`."""
-    if branch is None:
-        return False
-    calls = any(
-        isinstance(below, cst.Call) and same_code(below.func, function) for below in descendants(branch.body)
-    )
-    return calls and (isinstance(branch, cst.Else) or _all_call(branch.orelse, function))

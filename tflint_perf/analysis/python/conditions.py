@@ -7,7 +7,7 @@ from itertools import takewhile
 
 import libcst as cst
 
-from tflint_perf.analysis.python.syntax import is_name, last_statement
+from tflint_perf.analysis.python.syntax import descendants, is_name, last_statement, same_code
 from tflint_perf.analysis.python.walk import Walk
 
 _LEAVES = (cst.Return, cst.Continue, cst.Break, cst.Raise)
@@ -49,6 +49,23 @@ def exits_before(walk: Walk, child: cst.CSTNode, block: cst.IndentedBlock) -> It
     if exits:
         order = walk.at[child.body[0] if isinstance(child, cst.SimpleStatementLine) else child].order
         yield from takewhile(lambda statement: walk.at[statement].order < order, exits)
+
+
+def is_done_either_way(walk: Walk, condition: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether the `else` of `condition` calls the function that `node` calls, too: `if rgb: imread(path) else: imread(path,
+    0)`."""
+    branch = walk.parents.get(condition)
+    return isinstance(node, cst.Call) and isinstance(branch, cst.If) and _all_call(branch, node.func)
+
+
+def _all_call(branch: cst.If | cst.Else | None, function: cst.BaseExpression) -> bool:
+    """Whether all branches from `branch` on call `function`, the last of which is an `else`."""
+    if branch is None:
+        return False
+    calls = any(
+        isinstance(below, cst.Call) and same_code(below.func, function) for below in descendants(branch.body)
+    )
+    return calls and (isinstance(branch, cst.Else) or _all_call(branch.orelse, function))
 
 
 def asked_around(walk: Walk, node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
