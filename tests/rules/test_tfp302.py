@@ -1449,6 +1449,20 @@ PLACES = {
         """,
         [6],
     ),
+    "in each training step of an agent, which runs now and then": (
+        """
+        def learn(x, y):
+            loss = train_step(x, y)
+            print("loss", loss.numpy())
+        for step in range(100000):
+            state, reward, done, _ = env.step(action)
+            if step % 4 == 0:
+                learn(*memory.sample(32))
+            if step % 1000 == 0:
+                print(model(state[None]).numpy())
+        """,
+        [4],
+    ),
     "a loss of several": (
         """
         @tf.function
