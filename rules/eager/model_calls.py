@@ -12,6 +12,7 @@ from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.eager_steps import EagerSteps
 from tflint_perf.analysis.execution.functional_models import FunctionalModels
 from tflint_perf.analysis.execution.given_models import GivenModels
+from tflint_perf.analysis.execution.lifetimes import Lifetimes
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import Seldom, extent
 from tflint_perf.analysis.execution.timed_calls import is_only_timed
@@ -200,6 +201,7 @@ class ModelCalls:
         "calls",
         "compiled",
         "loops",
+        "lifetimes",
         "eager_steps",
         "seldom",
         "file_reads",
@@ -213,6 +215,7 @@ class ModelCalls:
         calls: CallGraph,
         compiled: Compiled,
         loops: Loops,
+        lifetimes: Lifetimes,
         eager_steps: EagerSteps,
         seldom: Seldom,
         file_reads: FileReads,
@@ -223,6 +226,7 @@ class ModelCalls:
         self._calls = calls
         self._compiled = compiled
         self._loops = loops
+        self._lifetimes = lifetimes
         self._eager_steps = eager_steps
         self._seldom = seldom
         self._file_reads = file_reads
@@ -282,7 +286,10 @@ class ModelCalls:
         return mentions(callee, {name.value for name in target_names(loop.node.target)})
 
     def _is_made_by_loop(self, call: cst.Call) -> bool:
-        """Whether each iteration makes a new model for `call`: it converts or compares models, say."""
+        """Whether each iteration makes a new model for `call`: it converts or compares models, say. What is compiled for
+        one is of no use to the next."""
+        if self._lifetimes.is_short(call.func):
+            return True
         loop = self._loops.innermost_loop(call)
         found = self._infer.bindings_reaching(call.func) if isinstance(call.func, cst.Name) else None
         if loop is None or found is None or not found[1]:

@@ -17,6 +17,7 @@ from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
     descendants,
+    dotted_name,
     last_name,
     mentions,
     target_names,
@@ -120,8 +121,12 @@ class EagerTrainStep(Rule):
             made_by = "@tf.function(reduce_retracing=True)" if varies else "@tf.function"
             left = _left_eager(model, steps)
             eager = left or "the gradient step runs"
-            whole = "the whole step" if left else "it"
-            remedy = once_switched_on(model, f"compile {whole} with `{made_by}`")
+            anew = _made_anew(model, steps)
+            whole = "the whole step" if left else "it" if anew is None else "the step"
+            remedy = f"compile {whole} with `{made_by}`"
+            if anew is not None:
+                remedy = f"make `{dotted_name(anew)}` once, not on each step, then {remedy}"
+            remedy = once_switched_on(model, remedy)
             yield Report(
                 place,
                 f"{eager} in eager mode, op by op, on each step; {remedy}",
@@ -132,6 +137,7 @@ class EagerTrainStep(Rule):
                 # layer of it is recurrent.
                 as_measured=not varies
                 and not left
+                and anew is None
                 and not _only_assigns(steps)
                 and not model.programs.is_recurrent(),
                 # What is dear, the passes forward and backward, is compiled.
@@ -139,6 +145,17 @@ class EagerTrainStep(Rule):
                 # Compiled alone, what computes the gradients leaves the optimizer in eager mode.
                 bold_first=any(_is_spread(model, step) for step in steps),
             )
+
+
+def _made_anew(model: Model, steps: list[GradientStep]) -> cst.BaseExpression | None:
+    """The model that steps train and each of them makes: a compiled step would be traced for each."""
+    for call in (call for step in steps for call in step.gradients):
+        trained = argument(call, 1, "sources")
+        while isinstance(trained, cst.Attribute) and model.value(trained).kind != "model":
+            trained = trained.value
+        if trained is not None and model.value(trained).kind == "model" and model.lifetimes.is_short(trained):
+            return trained
+    return None
 
 
 def _only_assigns(steps: list[GradientStep]) -> bool:
@@ -284,6 +301,9 @@ def _compile(
 ) -> Repair | Refusal:
     model = edit.model
     loop, function = model.loops.innermost_loop(place), model.function_at(place)
+    anew = _made_anew(model, steps)
+    if anew is not None:
+        return Refusal(f"each step makes another `{dotted_name(anew)}`, and would be traced for each", anew)
     if loop is None and function is not None:
         return compile_function(edit, function)
     if not steps:
@@ -304,7 +324,7 @@ def _split(
     edit: Editor, place: cst.CSTNode, steps: list[GradientStep], trained: set[str]
 ) -> Repair | Refusal | None:
     """Compile what of the step a device can do."""
-    if not steps:
+    if not steps or _made_anew(edit.model, steps) is not None:
         return None
     model, step = edit.model, steps[0]
     loop = model.loops.innermost_loop(step.tape)

@@ -80,12 +80,20 @@ class WeightsThroughHost(Rule):
                 continue
             own, others = _of_target(copy)
             remedy = "assign variable to variable" if others else "compute on the variables"
+            anew = _made_anew(model, copy)
+            if anew is not None:
+                remedy = f"make `{dotted_name(anew)}` once, not on each step, and {remedy}"
             yield Report(
                 copy.call,
                 f"`set_weights` moves weights through the host on each step; {remedy} in a `tf.function`",
                 partial(_assign, copy=copy),
-                as_measured=own and others,  # the average that the experiment keeps
+                as_measured=own and others and anew is None,  # the average that the experiment keeps
             )
+
+
+def _made_anew(model: Model, copy: WeightCopy) -> cst.BaseExpression | None:
+    """The model of a copy that each step makes: a function that assigns to it would be traced for each."""
+    return next(filter(model.lifetimes.is_short, (copy.target, *copy.sources)), None)
 
 
 def _of_target(copy: WeightCopy) -> tuple[bool, bool]:
@@ -96,6 +104,12 @@ def _of_target(copy: WeightCopy) -> tuple[bool, bool]:
 
 
 def _assign(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
+    anew = _made_anew(edit.model, copy)
+    if anew is not None:
+        return Refusal(
+            f"each step makes another `{dotted_name(anew)}`, for which the function would be traced again",
+            anew,
+        )
     statement = edit.model.statement_of(copy.call)
     if not isinstance(statement, cst.Expr) or statement.value is not copy.call:
         return Refusal("it is part of another statement", statement)

@@ -18,6 +18,7 @@ from tflint_perf.analysis.execution.tapes import GRADIENTS
 from tflint_perf.analysis.execution.trains import METHODS, trains_by
 from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.conditions import conditions, is_done_either_way
+from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -188,7 +189,7 @@ class Making:
             return None
         loop = self._loops.training_loop(call)
         if loop is not None and (
-            self._functional_models.makes_model(loop.calls)
+            self._makes_model(self._loops.innermost_loop(call), loop)
             or (kind == "layer" and self._is_trained_inside(call, loop))
             or self._makes_what_it_trains(loop)
         ):
@@ -198,6 +199,13 @@ class Making:
         if kind in _PER_EPOCH and loop is not None and self._is_epoch_loop(loop, call, kind):
             return "epoch"
         return None
+
+    def _makes_model(self, loop: Loop | None, last: Loop) -> bool:
+        """Whether `loop`, or one around it as far as `last`, makes a model in each iteration, to which belongs what it makes besides."""
+        around = loops_around(loop)
+        return any(
+            self._functional_models.makes_model(each.calls) for each in around[: around.index(last) + 1]
+        )
 
     def _is_trained_inside(self, call: cst.Call, loop: Loop) -> bool:
         """Whether a loop in `loop` trains a layer that is made in that: each is a trial's own."""

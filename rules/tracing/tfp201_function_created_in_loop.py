@@ -136,6 +136,8 @@ def _are_epochs(model: Model, loop: Loop) -> bool:
 
 def _is_another(model: Model, node: cst.BaseExpression, loop: Loop) -> bool:
     """Whether `node` is another model, optimizer or what may hold one in each iteration of `loop`: it is a trial."""
+    if model.lifetimes.ends_with(node, loop):
+        return True
     return model.value(node).kind not in (
         "number",
         "dataset",

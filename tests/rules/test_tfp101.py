@@ -1394,3 +1394,25 @@ def test_a_step_without_an_optimizer_was_not_measured(change: str, told: bool) -
             {change}
     """
     assert costs_told("TFP101", dedent(source)) == [told]
+
+
+def test_a_model_that_each_step_makes_is_to_be_made_once_first() -> None:
+    body = STEP.replace("model", "copy").replace("\n", "\n    ")
+    source = f"{PREAMBLE}for x, y in dataset:\n    copy = tf.keras.models.clone_model(model)\n    {body}\n"
+    (finding,) = findings("TFP101", source)
+    assert (
+        "; make `copy` once, not on each step, then compile the step with `@tf.function`" in finding.message
+    )
+    assert "each step makes another `copy`, and would be traced for each" in (finding.note or "")
+    assert costs_told("TFP101", source) == [False]
+
+
+def test_a_copy_that_takes_many_steps_is_worth_a_trace() -> None:
+    body = STEP.replace("model", "copy").replace("\n", "\n        ")
+    source = f"""{PREAMBLE}for task in tasks:
+    copy = tf.keras.models.clone_model(model)
+    for x, y in dataset:
+        {body}
+"""
+    (finding,) = findings("TFP101", source)
+    assert "; compile it with `@tf.function`" in finding.message

@@ -21,6 +21,25 @@ LARGE = PREAMBLE.replace("Sequential([tf.keras.layers.Dense(1)])", "applications
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "a copy that each task gets, and trains before it is asked": """
+        def learn(copy, x, optimizer):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(copy(x))
+            optimizer.apply_gradients(zip(tape.gradient(loss, copy.weights), copy.weights))
+            return copy, loss
+        meta = tf.keras.optimizers.Adam()
+        def train(base, tasks, size=1, rounds=500):
+            for epoch in range(rounds):
+                for batch in range(size):
+                    for task in tasks:
+                        copy = tf.keras.models.clone_model(base)
+                        optimizer = tf.keras.optimizers.SGD(0.1)
+                        for _ in range(5):
+                            copy, loss = learn(copy, task["x"], optimizer)
+                        print(copy(task["z"]))
+                    meta.apply_gradients(zip(grads, base.weights))
+        train(model, load())
+        """,
     "what a program asks for less than a hundred times in all, over its loops and calls": """
         ROUNDS = 15
         def average(x):

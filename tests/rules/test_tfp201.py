@@ -34,6 +34,27 @@ TRAIN_STEP = """
             optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
 """
 SILENT = {
+    "one for each of several trainings, all alike": """
+        class Net(tf.keras.Model):
+            pass
+        class Solver:
+            def __init__(self, net):
+                self.net = net
+            def solve(self, optimizer):
+                @tf.function
+                def learn(x):
+                    with tf.GradientTape() as tape:
+                        loss = self.net(x)
+                    optimizer.apply_gradients(zip(tape.gradient(loss, self.net.weights), self.net.weights))
+                    return loss
+                for x in dataset:
+                    print(learn(x))
+        for again in range(5):
+            net = Net()
+            solver, optimizer = Solver(net), tf.keras.optimizers.Adam(0.1)
+            solver.solve(optimizer)
+            losses.append(net.losses)
+        """,
     "one for each model that is exported": """
         def export(net, path):
             traced = tf.function(lambda x: net(x))

@@ -45,6 +45,25 @@ SILENT = {
         inputs = keras.Input((3,))
         other = keras.Model(inputs, block(inputs))
         """,
+    "an optimizer for the copy of a model that each task trains": """
+        def learn(copy, x, optimizer):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(copy(x))
+            optimizer.apply_gradients(zip(tape.gradient(loss, copy.weights), copy.weights))
+            return copy, loss
+        meta = tf.keras.optimizers.Adam()
+        def train(base, tasks, size=1, rounds=500):
+            for epoch in range(rounds):
+                for batch in range(size):
+                    for task in tasks:
+                        copy = tf.keras.models.clone_model(base)
+                        optimizer = tf.keras.optimizers.SGD(0.1)
+                        for _ in range(5):
+                            copy, loss = learn(copy, task["x"], optimizer)
+                        print(copy(task["z"]))
+                    meta.apply_gradients(zip(grads, base.weights))
+        train(model, load())
+        """,
     "the variables and the optimizer of one trial of many": """
         for trial in range(100):
             weights = [tf.Variable(tensor) for tensor in initial()]

@@ -775,3 +775,18 @@ def test_tells_the_cost_only_of_a_moving_average(given: str, remedy: str, told: 
     (finding,) = findings("TFP306", source)
     assert finding.message.endswith(f"; {remedy} in a `tf.function`")
     assert costs_told("TFP306", source) == [told]
+
+
+def test_a_model_that_each_step_makes_is_to_be_made_once_first() -> None:
+    source = f"""{_HEAD}for x in dataset:
+    copy = tf.keras.models.clone_model(model)
+    copy.set_weights(model.get_weights())
+    train_step(copy(x))
+"""
+    (finding,) = findings("TFP306", source)
+    assert finding.message.endswith(
+        "; make `copy` once, not on each step, and assign variable to variable in a `tf.function`"
+    )
+    assert notes("TFP306", source) == [
+        f"no fix: each step makes another `copy`, for which the function would be traced again (line {_ROWS + 3})"
+    ]

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.execution.invariance import Invariance
     from tflint_perf.analysis.execution.iterations import Iterations
     from tflint_perf.analysis.execution.left_on import LeftOn
+    from tflint_perf.analysis.execution.lifetimes import Lifetimes
     from tflint_perf.analysis.execution.loops import Loops
     from tflint_perf.analysis.execution.once import Once, Seldom
     from tflint_perf.analysis.execution.op_loops import OpLoops
@@ -202,6 +203,8 @@ class Parts:
     )
     # What changes from one iteration of a loop to the next.
     invariance: Invariance = part("execution.invariance.Invariance", "infer", "calls")
+    # Which objects end with the iteration that makes them.
+    lifetimes: Lifetimes = part("execution.lifetimes.Lifetimes", "infer", "calls", "loops")
     # What a step loop reaches but runs once, or seldom.
     once: Once = part("execution.once.Once", "infer", "calls", "loops")
     # What it reaches but seldom runs, for whatever reason.

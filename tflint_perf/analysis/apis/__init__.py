@@ -101,6 +101,7 @@ What it computes
 Memory that others may write to
 
 - `fresh`: a tensor that nobody else holds. `copies`: an array of its own. `views`: an array that may share memory.
+- `copies-whole`: another object like the one that it is given, which shares nothing with that.
 - `describes`: an attribute that tells of an array without its numbers.
 - `arrays=`: how many arrays it takes; behind them stands the one that it writes to.
 - `unforeseen`: an array of its own with numbers that nobody knows beforehand.

@@ -1,0 +1,142 @@
+"""How long objects live: which models, optimizers and others are made in the iteration that uses them, and end with it.
+
+    lifetimes.ends_with(copy, loop)     # `copy = clone_model(model)` in the body of `loop`, whatever else it goes through there
+    lifetimes.is_short(copy)            # the same of the loop around it; outside all, of a call of its function
+
+A trace, a slot or a copy on the device that belongs to such an object serves one iteration and no other.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.facts import fact, has
+from tflint_perf.analysis.execution.invariance import Invariance
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
+from tflint_perf.analysis.limits import CALLS_DEEP
+from tflint_perf.analysis.python.scopes import Binding, Function, Loop
+from tflint_perf.analysis.python.syntax import part_at
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+
+_OBJECTS = frozenset({"model", "layer", "optimizer", "variable", "metric"})
+
+Path = tuple[int, ...]
+
+
+class Lifetimes:
+    """Answers which objects are made again and again."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+
+    def is_short(self, node: cst.BaseExpression) -> bool:
+        """Whether the loop around `node`, or its function outside all loops, uses another object by that name each time."""
+        return self._is_new(node, (), self._loop_around(node), frozenset(), 0)
+
+    def ends_with(self, node: cst.BaseExpression, loop: Loop) -> bool:
+        """Whether each iteration of `loop`, in the same function as `node`, makes the object that `node` stands for."""
+        return self._is_new(node, (), loop, frozenset(), 0)
+
+    def _is_new(
+        self, node: cst.BaseExpression, path: Path, loop: Loop | None, seen: frozenset[Binding], depth: int
+    ) -> bool:
+        """Whether `node`, or the part of it at `path`, is new in each iteration of `loop`, or else in each call of its function.
+        What is `seen` already goes round in the iteration: `model, loss = step(model, x)`."""
+        if depth > CALLS_DEEP:
+            return False
+        match node:
+            case cst.Name():
+                scope, bindings = self._infer.bindings_reaching(node) or (None, [])
+                here = scope is not None and scope.function is self._calls.function_at(node)
+                return (
+                    here
+                    and (loop is not None or self._calls.function_at(node) is not None)
+                    and bool(bindings)
+                    and all(b in seen or self._is_bound_new(b, path, loop, seen, depth) for b in bindings)
+                )
+            case cst.Tuple() | cst.List() if path:
+                part = part_at(node, path[:1])
+                return part is not None and self._is_new(part, path[1:], loop, seen, depth)
+            case cst.Attribute():
+                return self._is_new(node.value, (), loop, seen, depth)
+            case cst.Call():
+                return self._is_made_by(node, path, loop, seen, depth)
+        return False
+
+    def _is_bound_new(
+        self, binding: Binding, path: Path, loop: Loop | None, seen: frozenset[Binding], depth: int
+    ) -> bool:
+        if binding.kind == "param":
+            function = self._infer.names.function_with.get(binding.node)
+            return loop is None and function is not None and self._is_given_new(function, binding.name, depth)
+        if binding.kind != "assign" or binding.value is None or binding.path is None:
+            return False
+        if loop is not None and not Invariance.is_bound_in(binding, loop):
+            return False
+        return self._is_new(binding.value, (*binding.path, *path), loop, seen | {binding}, depth)
+
+    def _is_given_new(self, function: Function, name: str, depth: int) -> bool:
+        given = self._calls.arguments(function, name)
+        return (
+            bool(given)
+            and not self._calls.callers_outside(function)
+            and all(self._is_new(each, (), self._loop_around(each), frozenset(), depth + 1) for each in given)
+        )
+
+    def _loop_around(self, node: cst.BaseExpression) -> Loop | None:
+        """The innermost loop around `node` but for those of a few rounds, which are part of one iteration."""
+        loop = self._loops.innermost_loop(node)
+        while loop is not None and is_part_of_one_iteration(self._infer, loop):
+            loop = loop.parent
+        return loop
+
+    def _is_made_by(
+        self, call: cst.Call, path: Path, loop: Loop | None, seen: frozenset[Binding], depth: int
+    ) -> bool:
+        name = builtin_or_qualified(self._infer, call.func)
+        if has(name, "copies-whole") or self._infer.value(call.func).kind == "class":
+            return not path
+        if name and fact(name, "gives") in _OBJECTS:
+            return not path
+        targets = self._calls.targets(call)
+        return bool(targets) and all(
+            self._is_returned_new(target, call, path, loop, seen, depth) for target in targets
+        )
+
+    def _is_returned_new(
+        self,
+        function: Function,
+        call: cst.Call,
+        path: Path,
+        loop: Loop | None,
+        seen: frozenset[Binding],
+        depth: int,
+    ) -> bool:
+        """Whether all that `function` returns to `call` is made by it, or is what that call gave it, new itself."""
+        if not function.returns or function.yields:
+            return False
+        for back in function.returns:
+            part = part_at(back.value, path) if back.value is not None else None
+            if part is None:
+                return False
+            parameter = self._parameter(part)
+            if parameter is None:
+                if not self._is_new(part, (), None, frozenset(), depth + 1):
+                    return False
+                continue
+            given = self._calls.arguments(function, parameter, [call])
+            if not given or not all(self._is_new(each, (), loop, seen, depth + 1) for each in given):
+                return False
+        return True
+
+    def _parameter(self, node: cst.BaseExpression) -> str | None:
+        """The parameter that `node` hands back as it came."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        if found is not None and len(found[1]) == 1 and found[1][0].kind == "param":
+            return found[1][0].name
+        return None
