@@ -648,3 +648,39 @@ def test_what_a_loop_reads_as_well_as_keras_is_no_less_for_that() -> None:
     source = dedent(FOR_FIT["a generator"]) + "for rows in batches():\n    train_step(rows)\n"
     (finding,) = findings("TFP304", _HEAD + source)
     assert not finding.minor
+
+
+_DRAWN = """
+    def names(path):
+        with open(path) as file:
+            return file.read().splitlines()
+    def draw(image, path):
+        return cv2.putText(image, names(path)[0], (0, 0), 0, 1, 0)
+    for x in dataset:
+        train_step(x)
+        draw(x, {})
+    """
+
+
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    {
+        "settings.CLASSES": "reads the same file on each step; read it once, above the loop",
+        "'classes.txt'": "reads the same file on each step; read it once, above the loop",
+        "next(paths)": "reads a file on each step; read files in a `tf.data` pipeline",
+    }.items(),
+)
+def test_tells_a_file_that_all_steps_read_from_one_of_each(given: str, remedy: str) -> None:
+    (finding,) = findings("TFP304", _HEAD + dedent(_DRAWN.format(given)))
+    assert remedy in finding.message
+
+
+def test_what_comes_next_of_an_iterator_is_another_file_each_time() -> None:
+    source = """
+        for step in range(1000):
+            path = next(paths)
+            raw, image = Image.open(path), np.asarray(Image.open(path))
+            train_step(image)
+        """
+    (finding,) = findings("TFP304", _HEAD + dedent(source))
+    assert "; read files in a `tf.data` pipeline" in finding.message

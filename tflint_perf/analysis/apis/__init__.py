@@ -112,6 +112,7 @@ Chance, clocks and effects
 
 - `draws`: an op or layer that draws random numbers. `draws-on-host`: Python or NumPy does, once for each call.
 - `varies`: gives something else each time by itself: it draws on the host, or looks at a clock.
+- `advances`: gives what comes next of an iterator, something else each time.
 - `clock`: asks Python for the time. `device-clock`: an op does.
 - `augments`: a layer that changes images at random while it is trained.
 - `stateful`: an op or layer that keeps or changes something, as TensorFlow sees it.

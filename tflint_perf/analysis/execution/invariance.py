@@ -12,6 +12,7 @@ from tflint_perf.analysis.python.syntax import callee_name, descendants, target_
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.mutations import ChangedPlaces, Written, changed_by_name
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import UNKNOWN
 from tflint_perf.records import dataclass
 
@@ -115,12 +116,19 @@ class Invariance:
         )
 
     def asks_the_host(self, node: cst.CSTNode) -> bool:
-        """Whether `node`, or a function of this file that it calls, gets random numbers or the time from Python, or
-        anything from an object of another file: what that gives may be another thing each time."""
+        """Whether `node`, or a function of this file that it calls, gets random numbers, the time or what comes next from
+        Python, or anything from an object of another file: what that gives may be another thing each time."""
         return any(
-            has(self._infer.names.qualified(call.func), "varies") or self._is_asked_elsewhere(call)
+            has(self._infer.names.qualified(call.func), "varies")
+            or self._advances(call)
+            or self._is_asked_elsewhere(call)
             for call in self._all_calls([node])
         )
+
+    def _advances(self, call: cst.Call) -> bool:
+        """Whether `call` takes the next of an iterator that it does not make itself: `next(paths)`."""
+        name = builtin_or_qualified(self._infer, call.func)
+        return has(name, "advances") and bool(call.args) and not isinstance(call.args[0].value, cst.Call)
 
     def _is_asked_elsewhere(self, call: cst.Call) -> bool:
         receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
