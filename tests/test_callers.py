@@ -1457,3 +1457,21 @@ def test_rows_are_computed_one_by_one_for_the_step_of_another_file_tfp106(
     )
     linted = lint(write(project, losses=losses, train=train), frozenset({"TFP106"}))
     assert linted == ({"losses.py": ["TFP106"]} if found else {})
+
+
+def test_where_fit_of_another_file_has_files_read_tfp304(project: Path) -> None:
+    rows = """
+        import numpy as np
+        import tensorflow as tf
+        class Rows(tf.keras.utils.Sequence):
+            def __init__(self, paths):
+                self.paths = paths
+            def __getitem__(self, at):
+                return np.loadtxt(self.paths[at])
+        """
+    train = "import tensorflow as tf\nfrom rows import Rows\nmodel = tf.keras.Sequential([])\n"
+    fit = "model.fit(Rows(names), workers=4, use_multiprocessing={})\n"
+    threads = write(project, rows=rows, train=train + fit.format("False"))
+    assert lint(threads, frozenset({"TFP304"})) == {"rows.py": ["TFP304"]}
+    processes = write(project, rows=rows, train=train + fit.format("True"))
+    assert lint(processes, frozenset({"TFP304"})) == {}

@@ -127,7 +127,10 @@ def _ahead(batch: HostBatch) -> str:
             "threads of Keras's, of which one runs Python at a time,",
             "the Python code of a batch takes",
         )
-    remedy = "make it in `Dataset.map`, or where TensorFlow has no ops for it, in a `Sequence` with several workers"
+    workers = "`use_multiprocessing=True`" if batch.several else "several workers"
+    remedy = (
+        f"make it in `Dataset.map`, or where TensorFlow has no ops for it, in a `Sequence` with {workers}"
+    )
     if batch.how == "augmented":
         remedy = _REMEDIES["augmented"]
     step = "each step of the validation" if batch.validates else "each step"

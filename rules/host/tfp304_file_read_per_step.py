@@ -17,7 +17,8 @@ from tflint_perf.edit.hoist import hoist, hoist_expression
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _ON_EACH_STEP = "reads a file on each step"
-_AHEAD = "reads a file for each step, in one thread of Keras's beside it: where that takes longer than a step, the device waits"
+_AHEAD = "reads a file for each step, in {} of Keras's beside it: where that takes longer than a step, the device waits"
+_WHERE = {"thread": _AHEAD.format("one thread"), "threads": _AHEAD.format("threads")}
 
 
 class FileReadPerStep(Rule):
@@ -29,7 +30,8 @@ class FileReadPerStep(Rule):
     mode and the like that run per step in a loop that trains, also in generators and sequences that `fit` draws from,
     and the same file read again on each step of any loop. Of several reads in one statement, or in two branches, the first.
     Keras reads for `fit` in one thread beside the step, so a step waits
-    for a file only where reading takes longer than it does: the severity is `info`.
+    for a file only where reading takes longer than it does: the severity is `info`. With `workers=0` each step waits, and reads by
+    several processes (`workers=4, use_multiprocessing=True`) are left alone.
 
     ## Why is this bad?
 
@@ -95,7 +97,8 @@ class FileReadPerStep(Rule):
             if loop is not None and model.file_reads.reads_what_it_writes(call, loop):
                 continue
             name = model.module.code_for_node(call.func)
-            ahead = model.file_reads.are_ahead(call)
+            made_in = model.file_reads.made_in(call)
+            ahead = made_in != "step"
             if loop is not None and _is_the_same(model, call, loop):
                 yield Report(
                     call,
@@ -118,13 +121,15 @@ class FileReadPerStep(Rule):
                     as_measured=False,
                     minor=ahead,
                 )
-            elif model.file_reads.are_for_training(call) or not _needs_no_pipeline(model, call):
+            elif made_in != "processes" and (
+                model.file_reads.are_for_training(call) or not _needs_no_pipeline(model, call)
+            ):
                 if any(_is_one_read(model, other, call) for other in told):
                     continue
                 told.append(call)
                 yield Report(
                     call,
-                    f"`{name}` {_AHEAD if ahead else _ON_EACH_STEP}; {_remedy(model, call)}",
+                    f"`{name}` {_WHERE.get(made_in, _ON_EACH_STEP)}; {_remedy(model, call)}",
                     as_measured=False,  # the experiment reads one file, which is read once in its fast form
                     minor=ahead,
                 )

@@ -51,6 +51,7 @@ SILENT = {
             def __getitem__(self, at):
                 return np.stack([cv2.imread(path) for path in self.paths[at : at + 32]])
         model.fit_generator(Images(), workers=cpu_count() - 1, use_multiprocessing=True)
+        model.fit_generator(Images(), workers=4, use_multiprocessing=arguments.processes)
         flow = ImageDataGenerator(rotation_range=20).flow_from_directory("images")
         model.fit(flow, workers=4, use_multiprocessing=True, epochs=10)
         """,
@@ -1289,6 +1290,22 @@ def test_a_batch_for_which_there_may_be_no_ops_needs_several_workers() -> None:
     assert finding.message.endswith(
         "or where TensorFlow has no ops for it, in a `Sequence` with several workers"
     )
+    (finding,) = findings("TFP303", _HEAD + dedent(source.replace("Trees())", "Trees(), workers=4)")))
+    assert finding.message.endswith(
+        "or where TensorFlow has no ops for it, in a `Sequence` with `use_multiprocessing=True`"
+    )
+
+
+def test_a_step_waits_for_the_batch_where_there_is_no_worker() -> None:
+    source = """
+        class Trees(tf.keras.utils.Sequence):
+            def __getitem__(self, at):
+                return np.stack([walk(tree) for tree in self.trees[at : at + 32]])
+        model.fit(Trees(), workers=0)
+        """
+    (finding,) = findings("TFP303", _HEAD + dedent(source))
+    assert "`Trees()` makes a batch on the host on each step;" in finding.message
+    assert not finding.minor
 
 
 @pytest.mark.parametrize(

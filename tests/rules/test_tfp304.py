@@ -684,3 +684,41 @@ def test_what_comes_next_of_an_iterator_is_another_file_each_time() -> None:
         """
     (finding,) = findings("TFP304", _HEAD + dedent(source))
     assert "; read files in a `tf.data` pipeline" in finding.message
+
+
+_READ_FOR_FIT = """
+    class Tables(tf.keras.utils.Sequence):
+        def __init__(self, paths, **more):
+            super().__init__({})
+            self.paths = paths
+        def __getitem__(self, index):
+            return np.loadtxt(self.paths[index])
+    model.fit(Tables(names){})
+    """
+_WORKERS = {
+    "nothing said": ("", "", "for each step, in one thread of Keras's beside it"),
+    "threads": ("", ", workers=4", "for each step, in threads of Keras's beside it"),
+    "threads for certain": ("", ", workers=4, use_multiprocessing=False", "in threads of Keras's"),
+    "none": ("", ", workers=0", "reads a file on each step"),
+    "threads by the class": ("workers=8", "", "for each step, in threads of Keras's beside it"),
+    "more of the class": ("**more", "", "for each step, in one thread of Keras's beside it"),
+}
+
+
+@pytest.mark.parametrize(("begun", "fitted", "told"), _WORKERS.values(), ids=_WORKERS)
+def test_says_in_how_many_threads_keras_reads(begun: str, fitted: str, told: str) -> None:
+    (finding,) = findings("TFP304", _HEAD + dedent(_READ_FOR_FIT.format(begun, fitted)))
+    assert told in finding.message
+    assert finding.minor == ("Keras" in told)
+
+
+@pytest.mark.parametrize(
+    ("begun", "fitted"),
+    [
+        ("", ", workers=4, use_multiprocessing=True"),
+        ("", ", workers=4, use_multiprocessing=settings['processes']"),
+        ("workers=4, use_multiprocessing=True", ""),
+    ],
+)
+def test_what_several_processes_read_is_left_alone(begun: str, fitted: str) -> None:
+    assert findings("TFP304", _HEAD + dedent(_READ_FOR_FIT.format(begun, fitted))) == []

@@ -438,6 +438,7 @@ class _Search:
             else bool(above_per_step) and all(caller.passing for caller in above_per_step),
             fed=use.fed,
             learned_from=use.learned_from,
+            beside=use.beside,
             trains=use.trains or (within and any(caller.trains for caller in above)),
             guarded=use.guarded or (outside_loops and _are_guarded(above)),
             taped=use.taped or (outside_loops and _are_taped(above)),

@@ -17,7 +17,7 @@ from tflint_perf.analysis.pipelines.prefetching import readiness
 from tflint_perf.analysis.pipelines.reads_without_op import OtherReads
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
 from tflint_perf.analysis.values.bound_values import value_of_binding
-from tflint_perf.analysis.values.caller import NEEDED, Batch, Fate, Given, How, Passed, State
+from tflint_perf.analysis.values.caller import NEEDED, Batch, Beside, Fate, Given, How, Passed, State
 from tflint_perf.analysis.values.methods import is_compiled_attribute, traced
 from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.analysis.values.values import COMPILER, UNKNOWN, Value, is_stream
@@ -119,7 +119,7 @@ class Use:
     epochs around it. `always`: no condition that is seldom met stands before it there. `handed` is where a function is
     given to, "trainer.fit[step,0]": a path, a name and a place; `in_trials` says that the loop around has a model of its own in
     each iteration; what is `learned_from` goes into a gradient step, and what is
-    `passing` runs per step in single passes alone, which train nothing. `each_step`
+    `passing` runs per step in single passes alone, which train nothing; `beside` is where `fit` has it made. `each_step`
     leads from the loop that makes it run on each step, or may do so once more is known, to the call itself.
     """
 
@@ -149,6 +149,7 @@ class Use:
     applied: bool = False
     passing: bool = False
     in_trials: bool = False
+    beside: Beside = ""
     each_step: tuple[Via, ...] = field(default=(), compare=False)
 
 

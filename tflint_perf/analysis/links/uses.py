@@ -20,6 +20,7 @@ from tflint_perf.analysis.pipelines.prefetching import readiness, takes_many
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Class, Loop
 from tflint_perf.analysis.python.syntax import descendants
+from tflint_perf.analysis.training.fit_workers import FitWorkers
 from tflint_perf.analysis.values.caller import NEEDED, Fate, Given, How, Passed
 from tflint_perf.analysis.values.iterables import source
 from tflint_perf.analysis.values.outside import RUN_OVER, name_outside
@@ -120,11 +121,13 @@ def _driven(model: Model) -> Iterator[Use]:
 
     Keras's loop in `fit` is one.
     """
+    workers = FitWorkers(model.infer)
     for call in model.walk.calls_named(*FITS):
         given = fitted(call)
         for use in _drive(model, call, given) if given is not None else ():
             way = tuple(replace(via, kind="fit") for via in use.each_step[-1:])
-            yield replace(use, per_step=True, always=True, trains=True, each_step=way)
+            beside = workers.said_by(call)
+            yield replace(use, per_step=True, always=True, trains=True, beside=beside, each_step=way)
     for loop in model.walk.loops.values():
         if isinstance(loop.node, cst.CompFor) or model.loops.kind(loop) != "step":
             continue

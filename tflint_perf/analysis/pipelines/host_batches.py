@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import libcst as cst
 
@@ -23,24 +24,21 @@ from tflint_perf.analysis.python.syntax import (
     descendants,
     descendants_here,
     dotted_name,
-    is_name,
     keyword_argument,
     mentions,
     target_names,
 )
 from tflint_perf.analysis.training.feeds import Feeds
 from tflint_perf.analysis.training.file_reads import FileReads
+from tflint_perf.analysis.training.fit_workers import FitWorkers
 from tflint_perf.analysis.training.train_calls import TrainCalls
-from tflint_perf.analysis.values.caller import Batch
+from tflint_perf.analysis.values.caller import Batch, Beside
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.analysis.values.keras_flows import Makers
 from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.records import dataclass
-
-# Stands for a number of workers that is not in sight.
-_SEVERAL = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +221,7 @@ class MadeForFit:
         self._walk = infer.walk
         self._sources = batch_makers.sources
         self._makers = Makers(infer, calls)
+        self._workers = FitWorkers(infer)
 
     def all(self) -> Iterator[HostBatch]:
         """What each `fit` is given to train on, and the generators of images behind that; each once."""
@@ -233,7 +232,7 @@ class MadeForFit:
             how = self._sources.of(given) if given is not None else None
             if given is not None and how is not None and (made := self._made_at(given)) not in seen:
                 seen.add(made)
-                yield HostBatch(given, how, ahead=True, several=self._workers(call) not in (None, 0, 1))
+                yield self._batch(call, given, how)
         if self._sources.has_flows():
             yield from self._makers_behind(fits)
 
@@ -242,34 +241,34 @@ class MadeForFit:
         found: dict[cst.Call, HostBatch] = {}
         for call in fits:
             for maker in self._makers_of(fitted(call)):
-                several = self._workers(call) not in (None, 0, 1)
-                found.setdefault(maker, HostBatch(maker.func, "augmented", ahead=True, several=several))
+                found.setdefault(maker, self._batch(call, maker.func, "augmented"))
         for maker in self._for_others():
             found.setdefault(maker, HostBatch(maker.func, "augmented", ahead=True))
         for call in fits:
             for maker in self._makers_of(keyword_argument(call, "validation_data")):
-                several = self._workers(call) not in (None, 0, 1)
-                batch = HostBatch(maker.func, "augmented", ahead=True, several=several, validates=True)
-                found.setdefault(maker, batch)
+                batch = self._batch(call, maker.func, "augmented")
+                found.setdefault(maker, replace(batch, validates=True))
         yield from found.values()
 
     def _trains(self, call: cst.Call) -> bool:
         """Whether `call` is a `fit` of Keras that waits for Python to make batches: not one for which several processes
         do that at a time."""
-        if self._workers(call) not in (None, 0, 1) and is_name(
-            keyword_argument(call, "use_multiprocessing"), "True"
-        ):
+        if self._made_in(call) == "processes":
             return False
         return isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).kind in (
             "model",
             "unknown",
         )
 
-    def _workers(self, call: cst.Call) -> int | None:
-        """How many workers make the batches of a `fit`, or several where that is not in sight; None where none are asked for."""
-        given = keyword_argument(call, "workers")
-        only = self._infer.integers.only(given)
-        return only if only is not None or given is None else _SEVERAL
+    def _made_in(self, call: cst.Call) -> Beside:
+        """Where a `fit` has its batches made, as it says itself, or else the class of its data."""
+        given = fitted(call)
+        said = self._workers.said_by(call)
+        return said or self._workers.said_in(self._infer.value(given).klass if given is not None else None)
+
+    def _batch(self, call: cst.Call, node: cst.BaseExpression, how: Batch) -> HostBatch:
+        made_in = self._made_in(call)
+        return HostBatch(node, how, ahead=made_in != "step", several=made_in == "threads")
 
     def _made_at(self, given: cst.BaseExpression) -> cst.CSTNode:
         """Where `given`, the argument of a `fit`, is made, as far as one name shows."""

@@ -23,12 +23,16 @@ from tflint_perf.analysis.python.syntax import (
     string,
     target_names,
 )
+from tflint_perf.analysis.training.fit_workers import FitWorkers
 from tflint_perf.analysis.training.sequences import made_of
 from tflint_perf.analysis.training.train_calls import TrainCalls
+from tflint_perf.analysis.values.caller import Beside
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting, sources
 from tflint_perf.analysis.values.outside import RUN_OVER
+
+_BESIDE: tuple[Beside, ...] = ("step", "thread", "threads", "processes")
 
 
 class FileReads:
@@ -40,6 +44,7 @@ class FileReads:
         self._loops = loops
         self._walk = infer.walk
         self._train_calls = train_calls
+        self._workers = FitWorkers(infer)
         self._trained_in: dict[Loop, bool] = {}
         # Whether a condition in front of a read lets it happen on nearly every step: what the settings say.
         self.usually = Usual(infer).holds
@@ -113,9 +118,26 @@ class FileReads:
             return True
         return any(self._is_called_in_training(site, seen) for site in self._calls.sites(function))
 
-    def are_ahead(self, node: cst.CSTNode) -> bool:
-        """Whether only Keras's `fit` draws what `node` reads, from a generator or a sequence: in a thread beside the step."""
-        return self.training_loop(node) is None and self._is_drawn_by_fit(node, set())
+    def made_in(self, node: cst.CSTNode) -> Beside:
+        """Where what `node` reads becomes a batch: beside the step where only Keras's `fit` draws it, from a generator or a
+        sequence; else in the step."""
+        if self.training_loop(node) is not None or not self._is_drawn_by_fit(node, set()):
+            return "step"
+        return min(self._made_for_fit(node, set()), key=_BESIDE.index, default="thread")
+
+    def _made_for_fit(self, node: cst.CSTNode, seen: set[Function]) -> Iterator[Beside]:
+        function = self._calls.function_at(node)
+        if function is None or function in seen:
+            return
+        seen.add(function)
+        said = self._workers.said_in(function.owner) or "thread"
+        for call in self._loops.fits.get(function, ()):
+            yield self._workers.said_by(call) or said
+        for caller in self._calls.callers_outside(function):
+            if caller.per_step:
+                yield caller.beside or said
+        for site in self._calls.sites(function):
+            yield from self._made_for_fit(site, seen)
 
     def _is_drawn_by_fit(self, node: cst.CSTNode, seen: set[Function]) -> bool:
         function = self._calls.function_at(node)

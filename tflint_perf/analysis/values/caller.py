@@ -14,6 +14,8 @@ How = Literal["call", "compile", "other", "consume", "drive", "import"]
 State = Literal["compiled", "eager", "unknown"]
 # How a batch is made on the host.
 Batch = Literal["drawn", "stacked", "preprocessed", "augmented"]
+# Where `fit` has batches made: in the "step" itself, which waits, or beside it; "" where nothing is said.
+Beside = Literal["", "step", "thread", "threads", "processes"]
 # What becomes of a value on the host. "shown": printed or logged. "glanced": the same, behind a condition. "summed": added
 # to a number. "counted": the `counter` of `counter % n`. "later": read only behind the loop. "drawn": made a picture of.
 # "filed": written to a file. "returned": given back to the device. "unused": given a name that nothing reads. "steering": decides what the
@@ -87,7 +89,8 @@ class Caller:
     whatever it is for, and `repeated` that one of steps or epochs does. `files` are the arguments that name several files, by their names or places; "*" is any argument.
     `applied` says that what the call gives are gradients, by which variables are changed there, and `passing` that single
     passes alone, which train nothing, make the call per step. `each_step` leads from a
-    step loop to the call, which it ends with; () where none is known that makes it. `passed` are all arguments.
+    step loop to the call, which it ends with; () where none is known that makes it. `passed` are all arguments. `beside` is where Keras's `fit`
+    makes the call.
     """
 
     how: How
@@ -111,6 +114,7 @@ class Caller:
     files: tuple[str | int, ...] = ()
     applied: bool = False
     passing: bool = False
+    beside: Beside = ""
     each_step: tuple[Via, ...] = field(default=(), compare=False)
 
     @property
