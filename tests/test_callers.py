@@ -1475,3 +1475,31 @@ def test_where_fit_of_another_file_has_files_read_tfp304(project: Path) -> None:
     assert lint(threads, frozenset({"TFP304"})) == {"rows.py": ["TFP304"]}
     processes = write(project, rows=rows, train=train + fit.format("True"))
     assert lint(processes, frozenset({"TFP304"})) == {}
+
+
+def test_the_time_is_right_where_a_model_that_calls_the_layer_runs_eagerly_tfp205(project: Path) -> None:
+    blocks = """
+        import time
+        import tensorflow as tf
+        class Block(tf.keras.layers.Layer):
+            def call(self, x):
+                begun = time.time()
+                x = tf.nn.relu(x)
+                return x, time.time() - begun
+        """
+    net = """
+        import tensorflow as tf
+        from blocks import Block
+        class Net(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.block = Block()
+            def call(self, x):
+                return self.block(x)
+        """
+    made = "import tensorflow as tf\nfrom net import Net\nnet = Net()\n"
+    eager = write(project, blocks=blocks, net=net, show=made + "for x in xs:\n    print(net(x)[1])\n")
+    assert lint(eager, frozenset({"TFP205"})) == {}
+    compiled = made + "@tf.function\ndef step(x):\n    return net(x)\nfor x in xs:\n    print(step(x)[1])\n"
+    traced = write(project, blocks=blocks, net=net, show=compiled)
+    assert lint(traced, frozenset({"TFP205"})) == {"blocks.py": ["TFP205"]}

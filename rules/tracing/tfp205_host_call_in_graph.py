@@ -31,7 +31,7 @@ class HostCallInGraph(Rule):
 
     Reports, in compiled code: `.numpy()`, `.item()`, `.tolist()` and NumPy functions of a tensor; `print` of one;
     the time, Python's and NumPy's random numbers; and `append` of a tensor to a list from outside. One finding
-    per statement.
+    per statement, and one for all times that a function takes.
 
     ## Why is this bad?
 
@@ -64,7 +64,7 @@ class HostCallInGraph(Rule):
     `tf.print`, bodies of `tf.py_function` and `tf.numpy_function`, arithmetic on static shapes, `print` of what
     Python knows (`print("Tracing", x.shape)`), `float()` and `int()` where AutoGraph turns them into `tf.cast`, code
     that checks in which mode it runs, a file all of whose programs have all functions run eagerly (TFP104 names the switch), and functions that may run in eager mode as well, such as `Model.call`
-    in a file that does not fit the model.
+    in a file that does not fit the model, and the time in a layer of a model that eager code of the project calls.
 
     ## Sources
 

@@ -21,6 +21,7 @@ from tflint_perf.analysis.python.syntax import (
     same_code,
     string,
 )
+from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.records import dataclass
@@ -47,10 +48,13 @@ class HostCall:
 class TraceTime:
     """Finds what compiled code asks of Python."""
 
-    needs = ("infer", "symbolic", "once", KerasCode)
+    needs = ("infer", "calls", "symbolic", "once", KerasCode)
 
-    def __init__(self, infer: Inference, symbolic: Symbolic, once: Once, keras: KerasCode) -> None:
+    def __init__(
+        self, infer: Inference, calls: CallGraph, symbolic: Symbolic, once: Once, keras: KerasCode
+    ) -> None:
         self._infer = infer
+        self._calls = calls
         self._keras = keras
         self._symbolic = symbolic
         self._once = once
@@ -67,15 +71,17 @@ class TraceTime:
     ) -> Iterator[HostCall]:
         if self._once.sets_up(function):
             return
-        seen: set[cst.CSTNode] = set()
+        seen: set[cst.CSTNode | Kind] = set()
         for call in function.calls:
             statement = self._infer.walk.statement_of(call)
             if statement in seen:
                 continue
             found = judge(call)
-            if found is not None and not self._symbolic.is_guarded(call):
-                seen.add(statement)
-                yield found
+            # The times of one function are taken for one reason, and in one other place.
+            if found is None or (found.kind == "time" and "time" in seen) or self._symbolic.is_guarded(call):
+                continue
+            seen |= {statement, found.kind}
+            yield found
 
     def _constant(self, call: cst.Call) -> HostCall | None:
         """What a trace makes a constant of, and never fails: authors of layers see nothing of it."""
@@ -104,13 +110,21 @@ class TraceTime:
         if name in ("bool", "round") or (name in ("float", "int") and not self._symbolic.is_converted(call)):
             return "number" if any(map(self._holds_tensor, call.args)) else None
         if has(name, "clock"):
-            return "time" if not self._once.runs_seldom(call) else None
+            return "time" if not (self._once.runs_seldom(call) or self._runs_eagerly_too(call)) else None
         if has(name, "draws-on-host"):
             chosen_once = self._once.runs_seldom(call) or self._is_seed(call) or self._is_part_of_name(call)
             return "random" if not chosen_once else None
         if library(name) == "numpy" and not has(name, "of-attributes") and not has(name, "varies"):
             return "numpy" if any(map(self._holds_tensor, call.args)) else None
         return None
+
+    def _runs_eagerly_too(self, call: cst.Call) -> bool:
+        """Whether eager code of other files runs, through models of theirs, the function around `call`: that is where the time
+        is right."""
+        function = self._calls.function_at(call)
+        return function is not None and any(
+            caller.also_eager for caller in self._calls.callers_outside(function)
+        )
 
     # Values
 

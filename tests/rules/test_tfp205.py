@@ -609,9 +609,11 @@ FLAGGED = {
         @tf.function
         def step(x):
             start = time.time()  # <-
-            y = tf.square(x)
+            return tf.square(x)
+        @tf.function
+        def stamped(x):
             stamp = datetime.datetime.now()  # <-
-            return y
+            return tf.square(x)
         """,
     "a list outside": """
         losses = []
@@ -764,3 +766,20 @@ def test_never_calls_a_fix_safe() -> None:
     (finding,) = findings(CODE, inside("return np.exp(y)"))
     assert finding.fix is not None
     assert not finding.fix.safe
+
+
+def test_the_times_of_one_function_are_one_finding() -> None:
+    source = """
+        import time
+        @tf.function
+        def step(x):
+            times = [time.time()]
+            x = tf.nn.relu(x)
+            times.append(time.time())
+            random.random()
+            return x, times
+        """
+    assert [found.message.split("`")[1] for found in findings(CODE, PREAMBLE + dedent(source))] == [
+        "time.time()",
+        "random.random()",
+    ]

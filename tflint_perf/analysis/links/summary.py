@@ -119,7 +119,8 @@ class Use:
     epochs around it. `always`: no condition that is seldom met stands before it there. `handed` is where a function is
     given to, "trainer.fit[step,0]": a path, a name and a place; `in_trials` says that the loop around has a model of its own in
     each iteration; what is `learned_from` goes into a gradient step, and what is
-    `passing` runs per step in single passes alone, which train nothing; `beside` is where `fit` has it made. `each_step`
+    `passing` runs per step in single passes alone, which train nothing; `beside` is where `fit` has it made, and
+    `also_eager` says that this file runs in eager mode, too, what Keras would trace around it. `each_step`
     leads from the loop that makes it run on each step, or may do so once more is known, to the call itself.
     """
 
@@ -150,6 +151,7 @@ class Use:
     passing: bool = False
     in_trials: bool = False
     beside: Beside = ""
+    also_eager: bool = False
     each_step: tuple[Via, ...] = field(default=(), compare=False)
 
 

@@ -310,6 +310,9 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         repeated=how == "call" and model.loops.is_repeated(place),
         applied=how == "call" and isinstance(place, cst.Call) and model.steps.are_applied(place),
         passing=per_step and model.single_passes.hold(place),
+        also_eager=function is not None
+        and model.compiled.is_left_to_keras(function)
+        and any(map(model.is_eager, model.calls.sites(function))),
         in_trials=loop is not None and model.loops.is_of_trials(loop),
         each_step=_each_step(model, place, loop),
     )

@@ -90,7 +90,7 @@ class Caller:
     `applied` says that what the call gives are gradients, by which variables are changed there, and `passing` that single
     passes alone, which train nothing, make the call per step. `each_step` leads from a
     step loop to the call, which it ends with; () where none is known that makes it. `passed` are all arguments. `beside` is where Keras's `fit`
-    makes the call.
+    makes the call. `also_eager` says that eager code is known to run the code around, which Keras would trace by itself.
     """
 
     how: How
@@ -115,6 +115,7 @@ class Caller:
     applied: bool = False
     passing: bool = False
     beside: Beside = ""
+    also_eager: bool = False
     each_step: tuple[Via, ...] = field(default=(), compare=False)
 
     @property
