@@ -142,7 +142,9 @@ def _set_growth(edit: Editor, first: cst.Import | cst.ImportFrom) -> Repair | Re
     if edit.model.programs.is_graph_code():
         return Refusal("in TensorFlow 1 graph code the `ConfigProto` of the session decides")
     if edit.model.versions.is_version_1():
-        return Refusal("in TensorFlow 1 the `config` of `tf.enable_eager_execution` decides")
+        return Refusal(
+            "in TensorFlow 1 the `config` of `tf.enable_eager_execution` or of the session decides"
+        )
     last = last_import_from(edit, first)
     if isinstance(last, Refusal):
         return last

@@ -14,12 +14,15 @@ from tflint_perf.analysis.python.syntax import argument, descendants, has_stars,
 from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import Stage
-from tflint_perf.edit import Editor
+from tflint_perf.edit import Edit, Editor
 from tflint_perf.edit.arguments import add_argument
 from tflint_perf.edit.judged import judged
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .links import autotune, has_no_autotune, name_of_autotune
+
+# So many files the experiment reads at a time.
+_READS = 4
 
 
 class SequentialRead(Rule):
@@ -105,10 +108,13 @@ def _readers(model: Model) -> Iterator[Report]:
             continue
         if not model.parallelism.are_several_files(files) or model.is_compiled(call):
             continue
+        remedy = f"add `num_parallel_reads=tf.{name_of_autotune(model)}`"
+        if model.versions.is_version_1():
+            remedy = f"add `num_parallel_reads={_READS}`"  # where readers take a number alone
         if not model.successors.is_only_looked_at(call) and not _are_in_order(model, call, files):
             yield Report(
                 call,
-                f"the files are read one at a time; add `num_parallel_reads=tf.{name_of_autotune(model)}`",
+                f"the files are read one at a time; {remedy}",
                 partial(_add, call=call, keyword="num_parallel_reads"),
             )
 
@@ -240,9 +246,13 @@ def _shuffles(model: Model, given: cst.BaseExpression) -> bool:
 def _add(
     edit: Editor, call: cst.Call, keyword: str, given: cst.BaseExpression | None = None
 ) -> Repair | Refusal:
-    if (missing := has_no_autotune(edit, call)) is not None:
+    imports: list[Edit] = []
+    if keyword == "num_parallel_reads" and edit.model.versions.is_version_1():
+        autotuned = str(_READS)
+    elif (missing := has_no_autotune(edit, call)) is not None:
         return missing
-    autotuned, imports = autotune(edit, call)
+    else:
+        autotuned, imports = autotune(edit, call)
     added = f"{keyword}={autotuned}"
     return judged(
         f"Add `{added}`", [*imports, *add_argument(edit, call, added)], _doubt(edit.model, call, given)

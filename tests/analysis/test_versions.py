@@ -36,3 +36,27 @@ def test_knows_code_for_version_2(source: str) -> None:
 @pytest.mark.parametrize("source", UNKNOWN.values(), ids=UNKNOWN.keys())
 def test_takes_nothing_else_for_it(source: str) -> None:
     assert not model_of(source).versions.is_version_2()
+
+
+VERSION_1 = {
+    "contrib": "x = tf.contrib.layers.flatten(y)",
+    "eager mode by a switch": "tf.enable_eager_execution()",
+    "an op that stands elsewhere today": "large = keras.layers.Lambda(lambda x: tf.depth_to_space(x, 2))",
+    "a parser that stands elsewhere today": "def parse(text):\n    return tf.parse_single_example(text, features)",
+}
+NOT_VERSION_1 = {
+    "an op of both": "large = tf.nn.depth_to_space(x, 2)",
+    "by the old names of version 2": "x = tf.compat.v1.depth_to_space(x, 2)",
+    "beside a tape": "with tf.GradientTape() as tape: f(tf.log(x))",
+    "where the version is asked for": "y = tf.log(x) if old else tf.math.log(x)",
+}
+
+
+@pytest.mark.parametrize("source", VERSION_1.values(), ids=VERSION_1.keys())
+def test_knows_code_for_version_1(source: str) -> None:
+    assert model_of(source).versions.is_version_1()
+
+
+@pytest.mark.parametrize("source", NOT_VERSION_1.values(), ids=NOT_VERSION_1.keys())
+def test_takes_nothing_else_for_version_1(source: str) -> None:
+    assert not model_of(source).versions.is_version_1()

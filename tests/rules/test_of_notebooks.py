@@ -218,7 +218,7 @@ def test_fixes_of_what_runs_in_version_1_use_what_it_has(line: str) -> None:
         model.fit(dataset)
         """)
     assert notes("TFP404", source) == [
-        "no fix: in TensorFlow 1 the `config` of `tf.enable_eager_execution` decides"
+        "no fix: in TensorFlow 1 the `config` of `tf.enable_eager_execution` or of the session decides"
     ]
     assert "dataset = dataset.prefetch(tf.data.experimental.AUTOTUNE)\n" in fixed("TFP502", source)
 

@@ -51,6 +51,11 @@ SILENT = {
                 target.set_weights(model.get_weights())
                 print(target.predict(np.expand_dims(state, axis=0)))
         """,
+    "of a program whose ops stand where TensorFlow 1 has them": """
+        wider = tf.keras.layers.Lambda(lambda x: tf.depth_to_space(x, 2))
+        for x in dataset:
+            print(model.predict(x))
+        """,
     "a picture of each file, until a key is pressed": """
         import cv2
         from glob import glob

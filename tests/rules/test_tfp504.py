@@ -332,7 +332,8 @@ def test_a_split_behind_the_files_depends_on_their_order() -> None:
 @pytest.mark.parametrize(
     ("start", "name"),
     [
-        ("if __name__ == '__main__':\n    tf.enable_eager_execution()\n", "tf.data.experimental.AUTOTUNE"),
+        ("if __name__ == '__main__':\n    tf.enable_eager_execution()\n", "4"),
+        ("noise = tf.contrib.layers.flatten(x)\n", "4"),
         ("if old:\n    tf.enable_eager_execution()\n", "tf.data.AUTOTUNE"),
         ("", "tf.data.AUTOTUNE"),
     ],

@@ -441,9 +441,11 @@ class _Search:
             beside=use.beside,
             # What is a `tf.function` itself is one whoever calls it.
             also_eager=use.also_eager
-            or (around is not None
-            and around.kind != "compiled"
-            and any(caller.state == "eager" or caller.also_eager for caller in above)),
+            or (
+                around is not None
+                and around.kind != "compiled"
+                and any(caller.state == "eager" or caller.also_eager for caller in above)
+            ),
             trains=use.trains or (within and any(caller.trains for caller in above)),
             guarded=use.guarded or (outside_loops and _are_guarded(above)),
             taped=use.taped or (outside_loops and _are_taped(above)),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import named
+from tflint_perf.analysis.apis.facts import fact, library, named
 from tflint_perf.analysis.python.names import Names
 from tflint_perf.analysis.python.syntax import descendants, is_name
 from tflint_perf.analysis.python.walk import Walk
@@ -15,6 +15,14 @@ from tflint_perf.analysis.python.walk import Walk
 _EAGER = "enable_eager_execution"
 _CONTRIB = "tensorflow.contrib"
 _MODULES_OF_VERSION_1 = ("tensorflow.compat.v1", "tensorflow.contrib", "tensorflow.python.framework.ops")
+
+
+@cache
+def _ended_with_version_1() -> frozenset[str]:
+    """What TensorFlow has up to version 1, by the names of then."""
+    return frozenset(
+        name for name in named("until") if fact(name, "until") == "1" and library(name) == "tensorflow"
+    )
 
 
 class Versions:
@@ -33,8 +41,21 @@ class Versions:
         asked = (*self._walk.names.get(_EAGER, ()), *self._walk.attributes.get(_EAGER, ()))
         if any(self._names.dotted(node) == f"tensorflow.{_EAGER}" and self._is_sure(node) for node in asked):
             return True
-        return self._imports((_CONTRIB,)) or any(
+        if self._imports((_CONTRIB,)) or any(
             self._names.dotted(node) == _CONTRIB for node in self._walk.attributes.get("contrib", ())
+        ):
+            return True
+        return self._uses_what_ended() and not any(map(self._mentions, named("version-2")))
+
+    def _uses_what_ended(self) -> bool:
+        """Whether the file uses, and not by `compat.v1`, what TensorFlow has in version 1 alone, without asking for the version."""
+        if "compat" in self._walk.attributes or self._imports(_MODULES_OF_VERSION_1):
+            return False
+        return any(
+            self._names.qualified(node) == name and self._is_sure(node)
+            for name in _ended_with_version_1()
+            for last in [name.rpartition(".")[2]]
+            for node in (*self._walk.names.get(last, ()), *self._walk.attributes.get(last, ()))
         )
 
     def _is_sure(self, node: cst.CSTNode) -> bool:
