@@ -442,6 +442,15 @@ SILENT = {
 }
 
 FLAGGED = {
+    "what is made of a generator's batch": (
+        """
+        from tensorflow.keras.utils import to_categorical
+        for features, labels in test_generator:
+            inputs = np.expand_dims(to_categorical(features, num_classes=9), axis=1)
+            shown = model.predict(inputs)
+        """,
+        [4],
+    ),
     "all rows as one batch, whatever they are": (
         """
         rows, labels = load()

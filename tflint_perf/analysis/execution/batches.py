@@ -14,6 +14,7 @@ from tflint_perf.analysis.execution.sizes import Size, Sizes
 from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.flow import loops_around
+from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
@@ -36,6 +37,8 @@ _OF_BATCHES = frozenset(
 )
 # Arguments of `fit`, `evaluate` and `predict` that only make sense for a whole dataset.
 _OF_WHOLE_DATASETS = ("steps", "steps_per_epoch", "validation_data", "validation_split", "validation_steps")
+# What facts mark that makes as many rows of what it is given first.
+_KEEPING_ROWS = ("alike", "elementwise", "keeps-number", "works-on-arrays")
 # Arguments by which Keras 2 draws the batches of a whole training from a sequence or a generator.
 _OF_SEQUENCES = ("workers", "use_multiprocessing", "max_queue_size")
 
@@ -142,17 +145,25 @@ class Batches:
         """Whether `number` is 1, here or by all that a name stands for."""
         return self._infer.integers.only(number) == 1
 
-    def _is_generated(self, given: cst.BaseExpression) -> bool:
-        """Whether `given` is what a loop takes from something with the name of a generator or a dataset: a sample or a
-        batch."""
+    def _is_generated(self, given: cst.BaseExpression, depth: int = 0) -> bool:
+        """Whether `given` is what a loop takes from something with the name of a generator or a dataset, a sample or a batch, or
+        is made of that: `to_categorical(labels)`."""
+        if depth > CALLS_DEEP:
+            return False
+        if isinstance(given, cst.Call):
+            keeps = has(self._infer.names.qualified(given.func), *_KEEPING_ROWS)
+            return keeps and bool(given.args) and self._is_generated(given.args[0].value, depth + 1)
         found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
         bindings = found[1] if found is not None else []
-        return bool(bindings) and all(
-            binding.kind == "for"
-            and binding.value is not None
-            and any(map(self._is_stream, self._sources(source(self._infer, binding.value))))
-            for binding in bindings
-        )
+        return bool(bindings) and all(self._gives_generated(binding, depth) for binding in bindings)
+
+    def _gives_generated(self, binding: Binding, depth: int) -> bool:
+        if binding.value is None:
+            return False
+        if binding.kind == "assign" and not binding.path:
+            return self._is_generated(binding.value, depth + 1)
+        streams = self._sources(source(self._infer, binding.value))
+        return binding.kind == "for" and any(map(self._is_stream, streams))
 
     def come_from(self, iterable: cst.BaseExpression) -> bool:
         """Whether `iterable` gives batches, by its name: `enumerate(loader.load_batch(size))`."""

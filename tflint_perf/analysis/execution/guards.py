@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.conventions import names_a_step
 from tflint_perf.analysis.execution.decided import Told, is_left_out
 from tflint_perf.analysis.execution.guard_conditions import Guard
 from tflint_perf.analysis.execution.loops import Loops
@@ -228,6 +229,8 @@ class GuardedTraining:
     def _trains_here(self, call: cst.Call) -> bool:
         if callee_name(call) == "gradient" and isinstance(call.func, cst.Attribute):
             return self._infer.value(call.func.value).kind == "tape"
+        if isinstance(call.func, cst.Name) and names_a_step(call.func.value):
+            return True
         return trains_by(self._infer, call) is not None or any(
             map(self._infer.outside.trains, self._infer.value(call.func).paths)
         )
