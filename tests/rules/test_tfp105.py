@@ -449,7 +449,7 @@ FLAGGED = {
             inputs = np.expand_dims(to_categorical(features, num_classes=9), axis=1)
             shown = model.predict(inputs)
         """,
-        [4],
+        [5],
     ),
     "all rows as one batch, whatever they are": (
         """
