@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
 from tests.notebooks import cell, notebook
+from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Edit
+from tflint_perf.lint.check import check_source
 from tflint_perf.lint.guards import damage
 from tflint_perf.text.source import EditError, Source
 from tflint_perf.text.syntax import faults_of_cells
@@ -269,3 +272,20 @@ def test_a_cell_of_python_2_is_not_called_wrong(metadata: bytes, broken: int) ->
     )
     assert len(faults_of_cells(source)) == broken
     assert "x = 1" in source.text
+
+
+def test_a_reason_in_another_cell_says_in_which() -> None:
+    step = "import tensorflow as tf\ndef step(x):\n    print('step')\n    return model(x)\n"
+    train = (
+        "for x in tf.data.Dataset.range(9).batch(2):\n    with tf.GradientTape() as tape:\n"
+        "        loss = {}(x)\n    optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))\n"
+    )
+    settings = Settings(root=Path(), rules=frozenset({"TFP101"}), fixable=frozenset({"TFP101"}))
+
+    def note(called: str) -> str | None:
+        cells = notebook(step, train.format(called))
+        (finding,) = check_source(Source.from_bytes(cells, "n.ipynb"), settings).findings
+        return finding.note
+
+    assert note("step") == "no fix: `print()` runs on the host (cell 1, line 3)"
+    assert note("print") == "no fix: nothing under the tape can be traced (line 2)"

@@ -245,3 +245,21 @@ def test_a_switch_says_what_cannot_be_compiled_in_another_file(
         assert f"no fix: `{name}` would be compiled, but `float()` runs on the host (agent.py, line " in (
             found.note or ""
         )
+
+
+def test_a_switch_names_what_stands_against_training_first(project: Path) -> None:
+    net = """
+        import tensorflow as tf
+        class Net(tf.keras.Model):
+            def test_step(self, data):
+                return {"loss": float(self(data))}
+            def train_step(self, data):
+                self.weigh(tf.keras.backend.get_value(self.optimizer.iterations))
+                return super().train_step(data)
+        """
+    main = 'import tensorflow as tf\nfrom net import Net\nmodel = Net()\nmodel.compile("adam", "mse", run_eagerly=True)\nmodel.fit(x, y)\n'
+    settings = Settings(root=Path(), rules=frozenset({"TFP104"}), fixable=frozenset({"TFP104"}))
+    results = lint_files(write(project, net=net, main=main), settings, 1)
+    (found,) = (finding for result in results for finding in result.findings)
+    assert "; remove it once `train_step` can be compiled" in found.message
+    assert "get_value` runs on the host (net.py, line 7)" in (found.note or "")

@@ -180,7 +180,9 @@ def _hindered_elsewhere(model: Model, call: cst.Call) -> Iterator[tuple[str, Ref
 def _hindered_by_keras(outside: Outside, path: str) -> Iterator[tuple[str, Refusal]]:
     """What Keras would compile and cannot, of a function or an object of another file."""
     if path.endswith("()"):
-        names = (name for kind in ("model", "metric", "loss") for name in sorted(methods(kind, "compiled")))
+        # Whoever removes the switch means to train.
+        names = sorted(methods("model", "compiled"), key=lambda name: ("train" not in name, name))
+        names += [name for kind in ("metric", "loss") for name in sorted(methods(kind, "compiled"))]
         reasons = {name: outside.hindrance_of_compiled(f"{path}.{name}") for name in names}
     else:
         own = path.rpartition("::")[2].rpartition(">")[2]

@@ -1416,3 +1416,11 @@ def test_a_copy_that_takes_many_steps_is_worth_a_trace() -> None:
 """
     (finding,) = findings("TFP101", source)
     assert "; compile it with `@tf.function`" in finding.message
+
+
+@pytest.mark.parametrize("stop", ["import pdb; pdb.set_trace()", "breakpoint()"])
+def test_a_breakpoint_in_what_the_step_calls_stands_against_a_trace(stop: str) -> None:
+    loss = f"def loss_fn(y, z):\n    {stop}\n    return tf.reduce_mean([y - part for part in z])\n"
+    (note,) = notes("TFP101", f"{PREAMBLE}{loss}for x, y in dataset:\n{inline(4)}")
+    name = "`pdb.set_trace`" if "pdb" in stop else "`breakpoint()`"
+    assert note.startswith(f"no fix: {name} runs on the host")

@@ -353,15 +353,15 @@ def _fixes(report: Report, editor: Editor, source: Source, barred: str, bold: bo
     """The fixes of a report, or why it has none."""
     if report.fix is None:
         return _Fixes()
-    made = report.fix(editor)
+    made, cell = report.fix(editor), editor.cell(report.node)
     if barred:
         # What the rule itself has against it stays true when the layout is mended.
-        return _Fixes(note=_mended(made, editor, source)[1] if isinstance(made, Refusal) else barred)
-    fix, note = _mended(made, editor, source)
+        return _Fixes(note=_mended(made, editor, source, cell)[1] if isinstance(made, Refusal) else barred)
+    fix, note = _mended(made, editor, source, cell)
     if report.bold is None or not (bold or (fix is None and note)):
         return _Fixes(fix, note, in_parts=_is_in_parts(made))
     bolder = report.bold(editor)
-    other, why_not = _mended(bolder, editor, source)
+    other, why_not = _mended(bolder, editor, source, cell)
     in_parts = fix is None and other is None and (_is_in_parts(made) or _is_in_parts(bolder))
     if not bold:
         # What a bold fix can't get around is in the way of the other one as well, and there may be much more of that.
@@ -395,16 +395,18 @@ def _said(beside: Beside, editor: Editor) -> str:
     return beside.text.format(lines=f"line {listed}" if len(rows) == 1 else f"lines {listed}")
 
 
-def _mended(made: Repair | Refusal | None, editor: Editor, source: Source) -> tuple[Fix | None, str | None]:
-    """What a rule gives as a fix, or why there is none."""
+def _mended(
+    made: Repair | Refusal | None, editor: Editor, source: Source, cell: int | None
+) -> tuple[Fix | None, str | None]:
+    """What a rule gives as a fix of what stands in `cell`, or why there is none."""
     if made is None:
         return None, None
     if isinstance(made, Refusal):
-        return None, f"no fix: {made.reason}{_line(made.node, editor)}"
+        return None, f"no fix: {made.reason}{_line(made.node, editor, cell)}"
     lost = lost_by(made.edits, source.text)
     if lost is not None:
         return None, f"no fix: it would lose a comment (line {source.place(lost.start).row})"
-    return Fix(_title(made, editor), tuple(_in_order(made.edits)), made.safe, made.bold), None
+    return Fix(_title(made, editor, cell), tuple(_in_order(made.edits)), made.safe, made.bold), None
 
 
 def _in_order(edits: Iterable[Edit]) -> Iterable[Edit]:
@@ -417,15 +419,19 @@ def _in_order(edits: Iterable[Edit]) -> Iterable[Edit]:
     return made.values()
 
 
-def _title(made: Repair, editor: Editor) -> str:
+def _title(made: Repair, editor: Editor, cell: int | None) -> str:
     """What a fix does and, if it is unsafe, what it may change."""
     if made.safe or not made.may_change:
         return made.message
-    return f"{made.message}; may change {made.may_change}{_line(made.shown_by, editor)}"
+    return f"{made.message}; may change {made.may_change}{_line(made.shown_by, editor, cell)}"
 
 
-def _line(node: cst.CSTNode | None, editor: Editor) -> str:
-    return f" (line {editor.row(node)})" if node is not None else ""
+def _line(node: cst.CSTNode | None, editor: Editor, cell: int | None) -> str:
+    """The line of a node, and its cell where that is another one than `cell`."""
+    if node is None:
+        return ""
+    other = editor.cell(node)
+    return f" (line {editor.row(node)})" if other == cell else f" (cell {other}, line {editor.row(node)})"
 
 
 def _named(node: cst.CSTNode, positions: Positions, source: Source) -> cst.CSTNode:

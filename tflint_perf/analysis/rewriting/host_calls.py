@@ -27,7 +27,9 @@ _HOST_METHODS = frozenset({"numpy", "item", "tolist", "fit", "predict", "evaluat
                            "predict_on_batch", "get_weights", "set_weights", "fit_generator", "save", "save_weights", "load_weights", "savefig",
                            "set_description", "set_postfix", "set_postfix_str", "add_scalar", "writerow", "info", "debug",
                            "warning"})  # fmt: skip
-_HOST_BUILTINS = frozenset(["print", "float", "int", "bool", "open", "input", "round", "id", "iter", "next"])
+_HOST_BUILTINS = frozenset(
+    ["print", "breakpoint", "float", "int", "bool", "open", "input", "round", "id", "iter", "next"]
+)
 # Methods of arrays that tensors don't have, and whether they are given anything.
 _ARRAY_METHODS = {"reshape": True, "astype": True, "flatten": False, "ravel": False, "squeeze": False}
 _GROWING = frozenset({"append", "extend", "insert", "add", "update", "pop", "popleft", "appendleft", "remove", "clear",
