@@ -90,7 +90,7 @@ class HostSyncPerStep(Rule):
     kept in a list or an attribute; code in `with tf.device("/cpu:0")`; elements of a dataset, shapes and strings, which are already on the host; and what comes
     after `train_on_batch` and the like, which have waited for the device; files that a loop without training makes; what a loop without
     a model shows of a dataset's elements; results of a call of which the step needs another
-    copy anyway. The fix
+    copy anyway, or behind which it calls a function that needs one of its own. The fix
     moves only statements that do nothing but show values: it leaves a progress bar that counts its calls, `bar.update(1)`, as it
     is. Such a bar can be given the value of a few steps ago, for which nobody has to wait any more.
 
@@ -302,12 +302,44 @@ def _waits_anyway(model: Model, statement: cst.CSTNode, syncs: list[Sync]) -> bo
     only_counts = all(sync.fates == {"counted"} for sync in syncs)
     if not (made or only_counts):
         return False
+    if made and _waits_where_it_calls(model, statement, made):
+        return True
     return any(
         other.fates - _REMEDIES.keys()
         and (only_counts or not made.isdisjoint(_made_by(model, other.tensor)))
         and copies.is_on_each_step(other.node)
         for beside in _copying_beside(model, statement)
         for other in copies.of_statement(beside)
+    )
+
+
+def _waits_where_it_calls(model: Model, statement: cst.CSTNode, made: Collection[cst.CSTNode]) -> bool:
+    """Whether the step, once it has `made` what `statement` copies, calls functions that need a copy of what they compute: the
+    device does one after the other."""
+    place = model.infer.place
+    around = set(_calls_beside(model, statement))
+    if not around.issuperset(made):
+        return False
+    since = max(place(call).order for call in made)
+    return any(
+        place(call).order > since and _is_beside(model, call, statement) and _needs_copy(model, call)
+        for call in around
+    )
+
+
+def _is_beside(model: Model, call: cst.Call, statement: cst.CSTNode) -> bool:
+    """Whether `call` runs whenever `statement` does."""
+    return set(conditions(model.walk, call)) <= set(conditions(model.walk, statement))
+
+
+def _needs_copy(model: Model, call: cst.Call) -> bool:
+    """Whether each call of the functions of this file that `call` runs copies a tensor that it computes on with."""
+    copies, targets = model.own(Syncs), model.calls.targets(call)
+    return bool(targets) and any(
+        model.function_at(copying) in targets
+        and not any(conditions(model.walk, copying))
+        and any(sync.fates - _REMEDIES.keys() for sync in copies.of_statement(copying))
+        for copying in model.own(Copying).statements
     )
 
 

@@ -33,6 +33,15 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "beside what a function needs on the host, for which each step waits after the loss is made": """
+        def sort(x):
+            made = model(x)
+            return find(made.numpy())
+        for step, (x, y) in enumerate(dataset):
+            loss = train_step(x, y)
+            kept[step] = sort(x)
+            print(step, loss.numpy())
+        """,
     "what an array is made of behind the loop, by way of a tensor": """
         losses = []
         for x, y in dataset:
@@ -1784,3 +1793,27 @@ def test_a_short_loop_shows_more_than_its_first_step(steps: int, every: int) -> 
     assert f"show it every {every} steps, under `if step % {every} == 0:`" in finding.message
     source = source.replace("print(train_step(x, y))", "loss = train_step(x, y)\n    print(loss)")
     assert f"    if step % {every} == 0:\n        print(loss)\n" in fixed("TFP302", source)
+
+
+_SORTED = """
+    def sort(x):
+        made = model(x)
+        return find(made.numpy())
+    for step, (x, y) in enumerate(dataset):
+        {}
+        print(step, loss.numpy())
+    """
+STILL_WAITED_FOR = {
+    "what is made after a function has waited for its own": (
+        "kept[step] = sort(x)\n        loss = train_step(x, y)"
+    ),
+    "beside a function that needs a copy now and then": (
+        "loss = train_step(x, y)\n        if step % 100 == 0:\n            kept[step] = sort(x)"
+    ),
+}
+
+
+@pytest.mark.parametrize("steps", STILL_WAITED_FOR.values(), ids=STILL_WAITED_FOR)
+def test_a_function_that_needs_a_copy_excuses_what_was_made_before_on_each_step(steps: str) -> None:
+    (finding,) = findings("TFP302", _HEAD + dedent(_SORTED.format(steps)))
+    assert finding.message.startswith("`loss` is copied to the host on each step")
