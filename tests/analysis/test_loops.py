@@ -489,6 +489,7 @@ MORE_THAN_TRAINING = [
     "with tf.GradientTape() as tape: loss = model(x)\ngiven = tape.gradient(loss, w)\nif step % 4 == 0:\n"
     "  optimizer.apply_gradients(zip(given, w))\n  here()",
     "if step % 2 == 0: learn(x)\nelse: train_step(x)",
+    "other.train(x)\nif step % 4 == 0:\n  here()\n  train_step(x)",
 ]
 _LEARNING = "def learn(x):\n  sample(x)\ndef sample(x):\n  here()\n  train_step(x)\n"
 
@@ -518,6 +519,8 @@ def test_a_method_that_trains_now_and_then_is_behind_no_guard() -> None:
     )
     model = model_of(PREAMBLE + source)
     assert model.guard_of(here(model)) is None
+    beside = model_of(PREAMBLE + source + "  train_step(x)\n")
+    assert beside.guard_of(here(beside)) is not None
 
 
 def test_a_guard_at_every_call_site_guards_the_function() -> None:

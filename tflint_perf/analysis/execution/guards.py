@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
-from tflint_perf.analysis.conventions import names_a_step
+from tflint_perf.analysis.conventions import names_training
 from tflint_perf.analysis.execution.decided import Told, is_left_out
 from tflint_perf.analysis.execution.guard_conditions import Guard
 from tflint_perf.analysis.execution.loops import Loops
@@ -186,12 +188,21 @@ class GuardedTraining:
             return False
         return not any(call not in behind and self._trains(call) for call in self._calls_around(branch))
 
-    def _calls_around(self, branch: cst.If) -> list[cst.Call]:
-        """The calls in the step loop around `branch`, or else in its function."""
-        loop, function = self._loops.step_loop(branch), self._calls.function_at(branch)
-        if loop is not None:
-            return _calls_in(loop)
-        return function.calls if function is not None else []
+    def _calls_around(self, branch: cst.If) -> Iterator[cst.Call]:
+        """The calls in the step loop that runs `branch`, and in the functions by way of which it does, but for those by
+        which it does."""
+        waiting: list[cst.CSTNode] = [branch]
+        ways, seen = set[cst.CSTNode](), set[Function]()
+        while waiting:
+            here = waiting.pop()
+            loop, function = self._loops.step_loop(here), self._calls.function_at(here)
+            calls = _calls_in(loop) if loop is not None else function.calls if function is not None else []
+            yield from (call for call in calls if call not in ways)
+            if loop is None and function is not None and function not in seen:
+                seen.add(function)
+                sites = [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
+                ways.update(sites)
+                waiting += sites
 
     def _makes_step(self, call: cst.Call) -> bool:
         """Whether `call` trains on one batch, here or in no loop of what it runs."""
@@ -229,11 +240,11 @@ class GuardedTraining:
     def _trains_here(self, call: cst.Call) -> bool:
         if callee_name(call) == "gradient" and isinstance(call.func, cst.Attribute):
             return self._infer.value(call.func.value).kind == "tape"
-        if isinstance(call.func, cst.Name) and names_a_step(call.func.value):
-            return True
-        return trains_by(self._infer, call) is not None or any(
-            map(self._infer.outside.trains, self._infer.value(call.func).paths)
-        )
+        called = self._infer.value(call.func)
+        if not called.known and not called.paths and not self._calls.targets(call):
+            # By its name, where nobody knows what it runs.
+            return bool(names_training(callee_name(call))) or trains_by(self._infer, call) is not None
+        return trains_by(self._infer, call) is not None or any(map(self._infer.outside.trains, called.paths))
 
 
 def _calls_in(loop: Loop) -> list[cst.Call]:
