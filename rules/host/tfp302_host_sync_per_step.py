@@ -238,9 +238,16 @@ def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
         or _has_waited(model, statement)
         or _waits_anyway(model, statement, syncs)
         or any(not sync.fates or not sync.fates <= _REMEDIES.keys() for sync in syncs)
+        or any("later" in sync.fates and _has_many(model, sync) for sync in syncs)
     ):
         return None
     return syncs[0]
+
+
+def _has_many(model: Model, sync: Sync) -> bool:
+    """Whether what is copied is no single number: an attribute that keeps such for later keeps data, as for the samples of
+    a batch, rather than a figure for a log."""
+    return model.scalars.is_scalar(sync.tensor) is False
 
 
 def _is_export(model: Model, statement: cst.CSTNode, syncs: list[Sync]) -> bool:

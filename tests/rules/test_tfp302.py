@@ -42,6 +42,18 @@ SILENT = {
             kept[step] = sort(x)
             print(step, loss.numpy())
         """,
+    "errors of each sample that an object keeps for whoever draws samples": """
+        class Learner:
+            def errors_of(self, x, y):
+                errors = tf.reduce_sum(tf.square(model(x) - y), axis=1)
+                self.sample_error = errors.numpy()
+                return errors
+            def learn(self, x, y):
+                train_step(x, self.errors_of(x, y))
+        learner = Learner()
+        for x, y in dataset:
+            learner.learn(x, y)
+        """,
     "what an array is made of behind the loop, by way of a tensor": """
         losses = []
         for x, y in dataset:
@@ -1457,6 +1469,19 @@ PLACES = {
             print("loss:", loss.numpy())
         """,
         [6],
+    ),
+    "the mean error of a batch that an object keeps for a log": (
+        """
+        class Learner:
+            def learn(self, x, y):
+                errors = tf.reduce_sum(tf.square(model(x) - y), 1)
+                self.mean_error = tf.reduce_mean(errors).numpy()
+                train_step(x, errors)
+        learner = Learner()
+        for x, y in dataset:
+            learner.learn(x, y)
+        """,
+        [5],
     ),
     "in each training step of an agent, which runs now and then": (
         """

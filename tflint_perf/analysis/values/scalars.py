@@ -11,7 +11,14 @@ from tflint_perf.analysis.conventions import names_a_figure
 from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
-from tflint_perf.analysis.python.syntax import callee_name, keyword_argument, last_name, string
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    integer,
+    keyword_argument,
+    last_name,
+    string,
+)
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 
@@ -88,6 +95,10 @@ class Scalars:
 
     def _of_op(self, call: cst.Call, name: str, depth: int) -> bool | None:
         if has(name, "reduces"):
+            # Along the second axis or a later one, it gives one number for each row.
+            axis = integer(argument(call, 1 if has(name, "one-number") else None, "axis"))
+            if axis is not None and axis > 0:
+                return False
             return True if len(call.args) == 1 else None
         if has(name, "keeps-scalars"):
             return _all(self._ask(arg.value, (), depth + 1) for arg in call.args if arg.keyword is None)
