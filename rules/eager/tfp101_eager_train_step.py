@@ -303,7 +303,10 @@ def _compile(
     loop, function = model.loops.innermost_loop(place), model.function_at(place)
     anew = _made_anew(model, steps)
     if anew is not None:
-        return Refusal(f"each step makes another `{dotted_name(anew)}`, and would be traced for each", anew)
+        return Refusal(
+            f"each step makes another `{dotted_name(anew)}`, and would be traced for each",
+            model.lifetimes.made_at(anew),
+        )
     if loop is None and function is not None:
         return compile_function(edit, function)
     if not steps:

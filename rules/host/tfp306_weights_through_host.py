@@ -108,7 +108,7 @@ def _assign(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
     if anew is not None:
         return Refusal(
             f"each step makes another `{dotted_name(anew)}`, for which the function would be traced again",
-            anew,
+            edit.model.lifetimes.made_at(anew),
         )
     statement = edit.model.statement_of(copy.call)
     if not isinstance(statement, cst.Expr) or statement.value is not copy.call:

@@ -1403,7 +1403,10 @@ def test_a_model_that_each_step_makes_is_to_be_made_once_first() -> None:
     assert (
         "; make `copy` once, not on each step, then compile the step with `@tf.function`" in finding.message
     )
-    assert "each step makes another `copy`, and would be traced for each" in (finding.note or "")
+    made = PREAMBLE.count("\n") + 2
+    assert f"each step makes another `copy`, and would be traced for each (line {made})" in (
+        finding.note or ""
+    )
     assert costs_told("TFP101", source) == [False]
 
 

@@ -788,5 +788,5 @@ def test_a_model_that_each_step_makes_is_to_be_made_once_first() -> None:
         "; make `copy` once, not on each step, and assign variable to variable in a `tf.function`"
     )
     assert notes("TFP306", source) == [
-        f"no fix: each step makes another `copy`, for which the function would be traced again (line {_ROWS + 3})"
+        f"no fix: each step makes another `copy`, for which the function would be traced again (line {_ROWS + 2})"
     ]

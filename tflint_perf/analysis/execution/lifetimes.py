@@ -88,6 +88,12 @@ class Lifetimes:
             and all(self._is_new(each, (), self._loop_around(each), frozenset(), depth + 1) for each in given)
         )
 
+    def made_at(self, node: cst.BaseExpression) -> cst.CSTNode:
+        """Where what a name stands for is first made, as far as its function shows: that is what people look for."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        bindings = sorted(found[1], key=lambda binding: binding.at.order) if found is not None else []
+        return bindings[0].node if bindings else node
+
     def _loop_around(self, node: cst.BaseExpression) -> Loop | None:
         """The innermost loop around `node` but for those of a few rounds, which are part of one iteration."""
         loop = self._loops.innermost_loop(node)
