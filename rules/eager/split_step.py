@@ -310,12 +310,30 @@ class _Step:
         )
 
     def _sort_one(self, statement: cst.CSTNode) -> Refusal | None:
-        obstacles = self._model.tracing.obstacles_in_statement(statement, self._function, self._statements)
         already_set = len(self._split.set_here)
+        traced = self._names_traced()
+        hard = self._obstacles_to(statement, traced)
+        twins = self._twins_in(statement, hard, traced)
+        done = {call for twin in twins for call in twin.calls}
+        hard = [obstacle for obstacle in hard if obstacle.node not in done]
+        computes = any(map(self._computes, descendants(statement)))
+        reads_traced = self._reads(statement, traced)
+        in_the_way = hard[0] if hard else None
+        if in_the_way is not None and (computes or reads_traced):
+            in_the_way = self._not_given_beforehand(statement, hard, traced)
+        if in_the_way is None:
+            self._split.traced.append(statement)
+            self._split.twins += twins
+            return None
+        del self._split.set_here[already_set:]  # the host sets it where the statement goes
+        return self._leave_to_host(statement, in_the_way, computes=computes, reads_traced=reads_traced)
+
+    def _obstacles_to(self, statement: cst.CSTNode, traced: set[str]) -> list[Obstacle]:
+        """What stands against tracing a statement, but for values that can be handed over."""
+        obstacles = self._model.tracing.obstacles_in_statement(statement, self._function, self._statements)
         inside = set(descendants(statement))
         # What a function does that the step calls goes its own way.
         hard = [o for o in obstacles if o.node not in inside or not self._is_handed_over(o)]
-        traced = self._names_traced()
         hard += [
             Obstacle(call, f"`.{callee_name(call)}()` is a method of arrays")
             for call in self._methods_of_arrays(statement, traced)
@@ -324,34 +342,30 @@ class _Step:
             Obstacle(call, f"`{callee_name(call)}` converts host data")
             for call in self._conversions(statement, traced)
         ]
-        twins = self._twins_in(statement, hard, traced)
-        done = {call for twin in twins for call in twin.calls}
-        hard = [obstacle for obstacle in hard if obstacle.node not in done]
-        if not hard:
-            self._split.traced.append(statement)
-            self._split.twins += twins
-            return None
-        computes = any(map(self._computes, descendants(statement)))
-        reads_traced = self._reads(statement, traced)
-        in_the_way = hard[0]
-        if computes or reads_traced:
-            own = traced | names_written([statement])
-            given = [
-                self._beforehand(obstacle.node, own) if obstacle.node in inside else None for obstacle in hard
-            ]
-            if all(part is not None for part in given):
-                parts = [part for part in dict.fromkeys(given) if part is not None]
-                # Of those that hold each other, the largest.
-                self._split.given += [
-                    part
-                    for part in parts
-                    if not any(part is not one and self._holds(one, part) for one in parts)
-                ]
-                self._split.traced.append(statement)
-                self._split.twins += twins
-                return None
-            in_the_way = next(one for one, part in zip(hard, given, strict=True) if part is None)
-        del self._split.set_here[already_set:]  # the host sets it where the statement goes
+        return hard
+
+    def _not_given_beforehand(
+        self, statement: cst.CSTNode, obstacles: Sequence[Obstacle], traced: set[str]
+    ) -> Obstacle | None:
+        """The first part of a statement that the host can't compute before the step, to be handed in; None where all are."""
+        inside, own = set(descendants(statement)), traced | names_written([statement])
+        given = [
+            self._beforehand(obstacle.node, own) if obstacle.node in inside else None
+            for obstacle in obstacles
+        ]
+        if None in given:
+            return obstacles[given.index(None)]
+        parts = [part for part in dict.fromkeys(given) if part is not None]
+        # Of those that hold each other, the largest.
+        self._split.given += [
+            part for part in parts if not any(part is not one and self._holds(one, part) for one in parts)
+        ]
+        return None
+
+    def _leave_to_host(
+        self, statement: cst.CSTNode, in_the_way: Obstacle, *, computes: bool, reads_traced: bool
+    ) -> Refusal | None:
+        """Put a statement before the call or behind it, because of what is in the way of tracing it."""
         stands_in_the_way = Refusal(in_the_way.reason, in_the_way.node)
         if isinstance(statement, _KEPT_WHOLE) or self._leaves(statement):
             return stands_in_the_way
