@@ -637,3 +637,15 @@ def _compiled_apart(folder: Path, program: str, function: str, forks: Forks) -> 
         assert read is not None, seen.stderr
         found.append(read)
     return apart(*found)
+
+
+def test_a_step_that_keras_traces_twice_is_of_one_optimizer(tmp_path: Path) -> None:
+    """Its function stands in another, and is traced for each batch: the steps are those of a step of its own."""
+    program = HEAD + (
+        "model = tf.keras.Sequential([tf.keras.layers.LSTM(4), tf.keras.layers.Dense(1)])\n"
+        "model.compile('adam', 'mse')\n"
+        "for step in range(8):\n"
+        "    model.fit(x[:16].reshape(16, 4, 2), y[:16], verbose=0)\n"
+    )
+    seen = _run(tmp_path, program, steps=5)
+    assert (len(seen.ends), seen.optimizers) == (5, 1)

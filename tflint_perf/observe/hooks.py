@@ -158,7 +158,9 @@ class Hooks:
                 finally:
                     inside.apply -= 1
                 if not in_graph.is_eager():
-                    in_graph.saw("apply")
+                    user = watcher.places.innermost(sys._getframe(1))
+                    row = watcher.places.row(user) if user is not None else None
+                    in_graph.saw("apply", (row, id(optimizer)))
                 elif not inside.function:
                     watcher.mark("optimizer", id(optimizer), sys._getframe(1))
                 return result
@@ -185,7 +187,7 @@ class Hooks:
                     self._before_update("gradient", "tape", sys._getframe(1))
                 result = original(tape, target, *args, **keywords)
                 if not in_graph.is_eager():
-                    in_graph.saw("gradient")
+                    in_graph.saw("gradient", "tape")
                 elif not inside.function:
                     if self._learned is not None:
                         self._learned.saw_loss(watcher.count, target)
@@ -392,7 +394,7 @@ class _InGraph:
     """What was seen while a function was traced, in the outermost graph that was traced last: a first call may trace twice."""
 
     def __init__(self) -> None:
-        self._counts = {"apply": 0, "gradient": 0}
+        self._seen: dict[str, set[Hashable]] = {"apply": set(), "gradient": set()}
         self._loop = False
         self._graph: Any = None
         self._total = 0
@@ -404,13 +406,14 @@ class _InGraph:
         return bool(self._context is None or self._context.executing_eagerly())
 
     def clear(self) -> None:
-        self._counts = {"apply": 0, "gradient": 0}
+        self._seen = {"apply": set(), "gradient": set()}
         self._loop, self._graph = False, None
 
     def found(self) -> tuple[int, int, bool]:
-        return self._counts["apply"], self._counts["gradient"], self._loop
+        return len(self._seen["apply"]), len(self._seen["gradient"]), self._loop
 
-    def saw(self, kind: str) -> None:
+    def saw(self, kind: str, who: Hashable) -> None:
+        """A tape or an optimizer, `who`, was used while a function was traced: a function inside another is traced twice."""
         graph = sys.modules["tensorflow.python.framework.ops"].get_default_graph()
         if type(graph).__name__ != "FuncGraph":
             return  # of a session, which says itself when it trains
@@ -424,7 +427,7 @@ class _InGraph:
         if graph is not self._graph:
             self.clear()
             self._graph = graph
-        self._counts[kind] += 1
+        self._seen[kind].add(who)
         self._loop = self._loop or looped
 
     def updates_since(self, optimizers: Any) -> int:
