@@ -103,9 +103,9 @@ class RunEagerly(Rule):
 
 
 def _has_compiled(model: Model) -> bool:
-    """Whether the program has anything that `run_functions_eagerly` acts on, as far as its text says: a `tf.function`, or a
-    method of Keras that runs one. `Dataset.map` compiles what it is given all the same."""
-    return bool(model.calls.programs()) or model.programs.names(*last_names("compiles"), *_RUNNING)
+    """Whether the program, or one that imports the file, may have anything that `run_functions_eagerly` acts on: a
+    `tf.function`, or a method of Keras that runs one. `Dataset.map` compiles what it is given all the same."""
+    return not model.programs.is_one() or model.programs.names(*last_names("compiles"), *_RUNNING)
 
 
 def _trains_behind(model: Model, compiles: cst.Call) -> bool:

@@ -348,6 +348,8 @@ def test_it_leaves_alone_a_switch_that_acts_on_nothing() -> None:
         """
     assert flagged(CODE, dedent(source)) == []
     assert flagged(CODE, dedent(source).replace("images.append(", "model.fit(")) == [3]
+    settings = "\nimport tensorflow as tf\ntf.config.run_functions_eagerly(True)\n"
+    assert flagged(CODE, settings) == [3]  # whoever imports it may have one
 
 
 @pytest.mark.parametrize("source", FLAGGED.values(), ids=list(FLAGGED))

@@ -20,6 +20,7 @@ from tflint_perf.analysis.python.syntax import (
     descendants,
     imported_modules,
     imported_names,
+    is_constant,
     names_read,
 )
 from tflint_perf.analysis.training.train_calls import TrainCalls
@@ -77,9 +78,14 @@ class Programs:
         return self.training() is not None
 
     @remembered
+    def is_one(self) -> bool:
+        """Whether running the file runs code of its own, rather than only defining and setting what others use."""
+        return any(map(self._may_start, self._walk.module_calls))
+
+    @remembered
     def training(self) -> cst.CSTNode | None:
         """The tape or call that trains when the file is run; None where it does not."""
-        if not any(map(self._may_start, self._walk.module_calls)):
+        if not self.is_one():
             return None
         reached = self._reached()
         for step in self._steps.all():
@@ -125,7 +131,7 @@ class Programs:
     @remembered
     def applies_only(self) -> bool:
         """Whether running the file restores a model that was trained before, and trains none."""
-        if not any(map(self._may_start, self._walk.module_calls)) or self.trains_somewhere():
+        if not self.is_one() or self.trains_somewhere():
             return False
         calls = [*self._walk.module_calls, *(call for f in self._reached() for call in f.calls)]
         return any(map(self._restores, calls)) and not any(map(self._train_calls.may_train, calls))
@@ -237,7 +243,10 @@ class Programs:
             not dotted
             or has(dotted, "runs-program")
             or bool(self._infer.value(call.func).paths)
-            or any(isinstance(arg.value, cst.Name | cst.Attribute | cst.Lambda) for arg in call.args)
+            or any(
+                isinstance(arg.value, cst.Name | cst.Attribute | cst.Lambda) and not is_constant(arg.value)
+                for arg in call.args
+            )
         )
 
     @remembered
