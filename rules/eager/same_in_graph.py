@@ -58,7 +58,7 @@ def _keep_for_eager_calls(edit: Editor, obstacle: cst.CSTNode | None) -> Repair 
     ):
         return None
     reads = _reads_behind(edit, obstacle, target)
-    if reads is None:
+    if reads is None or (reads and _is_bound_again(edit, obstacle.value)):
         return None
     asked, imports = edit.spell("executing_eagerly", obstacle)
     indent = edit.one_indent(edit.indent(obstacle))
@@ -105,6 +105,12 @@ def _reads_behind(edit: Editor, written: cst.Assign, target: cst.Attribute) -> l
         elif model.is_per_step(use):
             return None
     return found
+
+
+def _is_bound_again(edit: Editor, value: cst.BaseExpression) -> bool:
+    """Whether `value` is a name that may stand for something else where the result is read."""
+    home = edit.model.names.home(value) if isinstance(value, cst.Name) else None
+    return isinstance(value, cst.Name) and (home is None or len(home.bindings.get(value.value, ())) > 1)
 
 
 def _is_of_another_class(edit: Editor, use: cst.Attribute, method: Function | None) -> bool:

@@ -87,6 +87,10 @@ def test_a_result_is_left_on_its_object_in_eager_calls_alone(before: str, after:
 
 
 READ_ELSEWHERE = {
+    "where its name stands for something else by then": program(
+        "weights = tf.nn.softmax(scores)\n        self.weights_seen = weights\n        weights = weights[0]\n"
+        "        return tf.matmul(self.weights_seen, x) + weights"
+    ),
     "on each step": program(
         "self.weights_seen = tf.nn.softmax(scores)\n        return tf.matmul(self.weights_seen, x)",
         loop="print(learner.attend.look())",
