@@ -326,6 +326,8 @@ class Arguments:
         if any(map(self._must_be_known, argument.uses)):
             return argument.code
         is_computed_with = any(map(self._is_in_arithmetic, argument.uses))
+        if not is_computed_with and "list" not in kinds and all(map(self._may_be_anything, argument.uses)):
+            return argument.code
         if not is_computed_with and all(map(self._is_answer, argument.uses)):
             return argument.code
         if any(map(self._is_index, argument.uses)) or not is_computed_with:
@@ -333,6 +335,21 @@ class Arguments:
         double = "set_floatx" in self._edit.whole_text and "float64" in self._edit.whole_text
         kind = self._spell("float64" if double else "float32")
         return f"{self._spell('cast')}({argument.code}, {kind})"
+
+    def _may_be_anything(self, use: cst.BaseExpression) -> bool:
+        """Whether an attribute, of which nothing is known, is only handed on, or a model is given what a loop takes from something
+        unknown: one batch, or several, of arrays or tensors, which a compiled function takes alike."""
+        parent = self._model.parent(use)
+        if isinstance(use, cst.Attribute):
+            return isinstance(parent, cst.Arg) and self._model.value(use).kind == "unknown"
+        call = self._model.parent(parent) if isinstance(parent, cst.Arg) else None
+        found = self._model.infer.bindings_reaching(use) if isinstance(use, cst.Name) else None
+        return (
+            isinstance(call, cst.Call)
+            and self._model.value(call.func).kind in ("model", "layer")
+            and found is not None
+            and all(binding.kind == "for" for binding in found[1])
+        )
 
     def _is_answer(self, use: cst.BaseExpression) -> bool:
         """Whether it is yes or no, by which the code of a Keras model may branch: there are two traces then."""

@@ -139,6 +139,7 @@ class EagerTrainStep(Rule):
                 and not left
                 and anew is None
                 and not _only_assigns(steps)
+                and not _has_compiled_part(model, steps)
                 and not model.programs.is_recurrent(),
                 # What is dear, the passes forward and backward, is compiled.
                 minor=bool(left),
@@ -192,6 +193,15 @@ def _left_eager(model: Model, steps: list[GradientStep]) -> str:
         if others:
             left = "the loss is computed and the gradients are applied"
     return left
+
+
+def _has_compiled_part(model: Model, steps: list[GradientStep]) -> bool:
+    """Whether a tape records what a compiled function does."""
+    return any(
+        isinstance(part, cst.Call) and _runs_graph(model, part)
+        for step in steps
+        for part in descendants(step.tape.body)
+    )
 
 
 def _runs_graph(model: Model, call: cst.Call) -> bool:

@@ -97,7 +97,7 @@ class EagerInferenceStep(Rule):
     claim = Claim(
         "step time",
         least=1.5,
-        at="for a pass through 13 Dense layers of 32 units, always at one input shape",
+        at="once traced, for a pass through 13 Dense layers of 32 units, always at one input shape",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

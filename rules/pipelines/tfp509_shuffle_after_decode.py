@@ -82,7 +82,11 @@ class ShuffleAfterDecode(Rule):
     )  # or another file makes it
     fixes = "unsafe"
     any_backend = True
-    claim = Claim("host memory", least=2.0, at="for a buffer of 2,048 images of 128 × 128 × 3 in float32")
+    claim = Claim(
+        "host memory",
+        least=2.0,
+        at="for a buffer of 2,048 decoded images of 128 × 128 × 3 in float32, instead of their file names",
+    )
 
     def check(self, model: Model) -> Iterator[Report]:
         for shuffle in model.calls_named("shuffle"):
@@ -93,8 +97,9 @@ class ShuffleAfterDecode(Rule):
                 shuffle,
                 _message(late),
                 partial(_shuffle_first, late),
-                # The experiment holds decoded images.
+                # The experiment holds decoded images, one by one.
                 as_measured=late.how not in (BATCHES, OF_BYTES)
+                and not any(stage.name in ("batch", "padded_batch") for stage in late.stages)
                 and not model.own(MappedWork).decodes_sound(late.stages[0]),
             )
 

@@ -607,7 +607,7 @@ def test_layers_that_make_no_variable_may_be_made_while_a_step_is_traced() -> No
             optimizer.apply_gradients(zip(gradients, net.trainable_variables))
         """
     text = fixed("TFP101", source, bold=True)
-    assert "train_step(tf.convert_to_tensor(x), tf.cast(float(y), tf.float32))" in text
+    assert "train_step(x, tf.cast(float(y), tf.float32))" in text
     kept = source.replace("Lambda(lambda y: 2.0 * y)", "Dropout(0.5)")
     assert "a layer is created on each call" in refusal("TFP101", kept)
 
@@ -837,3 +837,29 @@ DECODER = """
 def test_what_a_model_asks_of_its_inputs_shapes_is_known_to_each_trace(bound: str, decorator: str) -> None:
     source = script(DECODER.replace("source.shape[1]", bound), "Decoder()", "step")
     assert f"{decorator}\ndef train_step(x, y):" in fixed("TFP101", source, bold=True)
+
+
+def test_what_a_loop_takes_for_a_model_may_be_several_inputs_and_an_unknown_attribute_an_object() -> None:
+    text = fixed(
+        "TFP101",
+        dedent("""\
+        import tensorflow as tf
+        from scaling import unscale
+
+        class Learner:
+            def __init__(self, table):
+                self.model, self.table = tf.keras.models.load_model("net.keras"), None
+                self.optimizer = tf.keras.optimizers.Adam()
+
+            def fit(self, batches, table):
+                self.table = table
+                for number, (x, y) in enumerate(batches):
+                    with tf.GradientTape() as tape:
+                        loss = tf.reduce_mean(unscale(self.model(x), self.table) - y)
+                    gradients = tape.gradient(loss, self.model.trainable_variables)
+                    self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+                    print(loss.numpy())
+        """),
+        bold=True,
+    )
+    assert "self._train_step(x, self.table, tf.cast(y, tf.float32))" in text

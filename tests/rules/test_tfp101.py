@@ -1344,7 +1344,7 @@ for x, y in dataset:
     (finding,) = findings("TFP101", source)
     assert finding.message.startswith(f"{left} in eager mode, op by op, on each step; compile")
     whole = left == "the gradient step runs"
-    assert costs_told("TFP101", source) == [whole]
+    assert costs_told("TFP101", source) == [not decorator]  # nothing was measured that is compiled in part
     assert finding.minor is not whole
 
 

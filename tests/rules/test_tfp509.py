@@ -778,6 +778,7 @@ MEASURED = {
     "files.map(lambda p: tf.audio.decode_wav(tf.io.read_file(p))).shuffle(1000)": False,
     "tf.data.Dataset.from_tensor_slices(x_train).map(to_float).shuffle(60000)": False,
     "slices.batch(batch_size).shuffle(1000)": False,
+    "records.map(decode).batch(6).shuffle(100)": False,
 }
 
 
