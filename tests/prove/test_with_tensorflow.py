@@ -111,6 +111,21 @@ def test_a_program_that_its_time_limit_stops_learns_the_same(tmp_path: Path, for
     assert outcome.judged.learned.verdict == "same", outcome.judged.learned.why
 
 
+def test_a_program_that_ends_by_itself_before_the_last_step_learns_the_same(
+    tmp_path: Path, forks: Forks
+) -> None:
+    """Runs that are stopped at its last step lack that step's update."""
+    program = PROGRAM.replace(".repeat()", ".take(8)").replace(
+        "    loss = step(x, y)\n", "    loss = model.train_on_batch(x, y)\n"
+    )
+    program = program.replace("\n\nfor number", "\n\nmodel.compile(optimizer, 'mse')\nfor number")
+    (outcome,) = _proof(
+        tmp_path, {"no sleep": EDITS["no sleep"]}, forks.watch, pairs=1, program=program
+    ).outcomes
+    assert outcome.judged.learned is not None
+    assert outcome.judged.learned.verdict == "same", outcome.judged.learned.why
+
+
 # A step updates two networks, one after the other.
 OF_TWO = """\
 import tensorflow as tf

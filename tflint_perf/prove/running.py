@@ -63,7 +63,9 @@ class Runner:
             raise ConfigError(f"the program fails as it is: {trial.failure}", self.scratch.project.program[0])
         if trial.steps < _LEAST_STEPS:
             raise ConfigError(_no_steps(trial, seen.record), self.scratch.project.program[0])
-        self.record, self._done, self._wall, self._first = seen.record, trial.steps, trial.wall, learned
+        # What ends by itself is to do so each time: stopped at its last step, it would lack the last update.
+        self._done = self.steps if trial.whole else trial.steps
+        self.record, self._wall, self._first = seen.record, trial.wall, learned
         self._optimizers = seen.optimizers
         root = Path(seen.record.root)
         reached = {
