@@ -16,7 +16,6 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.symbolic import Symbolic
 from tflint_perf.analysis.execution.tapes import GRADIENTS
 from tflint_perf.analysis.execution.trains import METHODS, trains_by
-from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.conditions import conditions, is_done_either_way
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Function, Loop
@@ -76,6 +75,7 @@ class Making:
         self._functional_models = functional_models
         self._eager_steps = eager_steps
         self._walk = infer.walk
+        self._served: dict[Function, Function | None] = {}
         self._builders: dict[Function, bool] = {}
 
     def made_again(self) -> Iterator[Made]:
@@ -177,7 +177,7 @@ class Making:
 
     def _time(self, call: cst.Call, kind: Kind, stateless: bool) -> Time | None:
         function = self._calls.function_at(call)
-        run_by_keras = self._call_served_by(function, 0)
+        run_by_keras = self._call_served_by(function)
         if run_by_keras is not None or self._is_compiled(function):
             run = run_by_keras or function
             if kind == "layer" and stateless and self._is_called_eagerly(run):
@@ -258,10 +258,16 @@ class Making:
         kind = self._infer.classes.keras_kind(owner) if owner is not None else ""
         return function.name in methods(kind, "compiled")
 
-    def _call_served_by(self, function: Function | None, depth: int) -> Function | None:
+    def _call_served_by(self, function: Function | None) -> Function | None:
         """The `call` of a Keras class that `function` is, or that alone runs it, itself or through others."""
-        if function is None or depth > CALLS_DEEP:
+        if function is None:
             return None
+        if function not in self._served:
+            self._served[function] = None  # functions that call each other
+            self._served[function] = self._find_call_served_by(function)
+        return self._served[function]
+
+    def _find_call_served_by(self, function: Function) -> Function | None:
         if self._is_called_by_keras(function):
             return function if function.name == "call" else None
         sites = self._calls.sites(function)
@@ -273,7 +279,7 @@ class Making:
             for condition in conditions(self._walk, site)
         ):
             return None  # `if not self.built: self.make(x)`
-        served = [self._call_served_by(self._calls.function_at(site), depth + 1) for site in sites]
+        served = [self._call_served_by(self._calls.function_at(site)) for site in sites]
         return served[0] if None not in served else None
 
     def _is_only_tried(self, function: Function | None) -> bool:
