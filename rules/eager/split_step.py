@@ -38,9 +38,9 @@ from .ahead_of_tape import move_ahead_of_tape
 from .compiling import first_parameter
 from .crossing import Crossings, deletes_only
 from .forward_function import Forward, ForwardFunction, forward_function, rest_of
+from .graph_differences import means_the_same_in_graph
 from .inlining import inline_what_hides
 from .numpy_twins import Twin, Twins
-from .same_in_graph import means_the_same_in_graph
 from .shapes import Shapes
 from .step_arguments import Arguments, Split, names_of_tapes
 

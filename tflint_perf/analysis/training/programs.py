@@ -333,7 +333,7 @@ class Programs:
     @remembered
     def is_recurrent(self) -> bool:
         """Whether the program names layers that go through a sequence step by step: itself, or a module of the project
-        that it imports. Which layers a pass runs is not asked: what was measured on other layers is told of none of it."""
+        that it imports. A cost that was measured on other layers is told of no pass in it, whichever layers that runs."""
         return self.names(*last_names("recurrent"))
 
     def names(self, *words: str) -> bool:
