@@ -21,6 +21,7 @@ from tflint_perf.analysis.python.scopes import Block, Function
 from tflint_perf.analysis.python.syntax import (
     callee_name,
     descendants,
+    integer,
     is_constant,
     is_name,
     names_read,
@@ -108,9 +109,10 @@ def split(edit: Editor, first: cst.CSTNode, calls: Sequence[cst.CSTNode], name: 
     start = _with_tapes(model, block, start, end)
     end = _with_deletions(block, start, end)
     wider = _widened(model, block, start, end)
-    for low, high in dict.fromkeys([wider, (start, end)]):
+    several = (wider[0], _with_next_steps(model, block, first, wider[1]))
+    for low, high in dict.fromkeys([several, wider, (start, end)]):
         step = _Step(edit, block, block.statements[low:high], first)
-        made = step.repair(name)
+        made = step.repair(name if high <= wider[1] else "train_step")
         if isinstance(made, Repair):
             return made
     assert isinstance(made, Refusal)
@@ -158,6 +160,20 @@ def _widened(model: Model, block: Block, start: int, end: int) -> tuple[int, int
     while high < len(block.statements) and _updates(model, block.statements[high]):
         high += 1
     return low, _with_deletions(block, low, high)
+
+
+def _with_next_steps(model: Model, block: Block, first: cst.CSTNode, end: int) -> int:
+    """The end of a step with the gradient steps right behind it: a critic's, another critic's, an actor's."""
+    applied = [call for step in model.steps.of(model.function_at(first)) for call in step.applied]
+    ends = {model.own(Crossings).in_block(call, block) for call in applied}
+    last = end
+    for at in range(end, len(block.statements)):
+        statement = block.statements[at]
+        if at > last + _FURTHEST or isinstance(statement, cst.For | cst.While | cst.Try):
+            break
+        if statement in ends or _updates(model, statement):
+            last = at + 1
+    return _with_deletions(block, end, last) if last > end else end
 
 
 def _with_tapes(model: Model, block: Block, start: int, end: int) -> int:
@@ -477,6 +493,10 @@ class _Step:
     def _is_handed_over(self, obstacle: Obstacle) -> bool:
         """Whether what changes between calls can be an argument, or what is set can be given back."""
         node = obstacle.node
+        due = self._is_due(node)
+        if due is not None:
+            self._split.given += [due] if due not in self._split.given else []
+            return True
         is_value = isinstance(node, cst.Attribute) and self._is_own(node)
         if (is_value or isinstance(node, cst.Name)) and not self._is_asked(node):
             assert isinstance(node, cst.BaseExpression)
@@ -490,6 +510,24 @@ class _Step:
                 self._split.set_here += own
                 return True
         return False
+
+    def _is_due(self, node: cst.CSTNode) -> cst.Comparison | None:
+        """The test `self.steps % self.every == 0` of an `if`, which asks for the counter `node`: the host answers it, and
+        hands in a tensor, so that the first trace makes the variables of both branches."""
+        counted = self._model.parent(node)
+        test = self._model.parent(counted) if counted is not None else None
+        branch = self._model.parent(test) if test is not None else None
+        match counted, test, branch:
+            case (
+                cst.BinaryOperation(left=counter, operator=cst.Modulo(), right=every),
+                cst.Comparison(comparisons=[cst.ComparisonTarget(comparator=rest)]),
+                cst.If(test=asked),
+            ) if counter is node and asked is test and integer(rest) is not None:
+                settled = integer(every) is not None or (
+                    isinstance(every, cst.Attribute) and self._is_own(every)
+                )
+                return test if isinstance(node, cst.Attribute) and self._is_own(node) and settled else None
+        return None
 
     def _is_asked(self, node: cst.CSTNode) -> bool:
         """Whether a method of an object of the host is called, which a trace would do once."""

@@ -292,7 +292,9 @@ class Arguments:
     # How they are passed
 
     def _name_for(self, expression: cst.BaseExpression) -> str:
-        """`done` for `int(done)`: the last name that it reads."""
+        """`done` for `int(done)`: the last name that it reads; `is_due` for a test."""
+        if isinstance(expression, cst.Comparison):
+            return self._free("is_due")
         names = [
             last_name(part)
             for part in descendants(expression)
@@ -320,6 +322,8 @@ class Arguments:
 
         Eager ops make of a Python number or an array what the tensor is that it meets; compiled ones don't.
         """
+        if isinstance(argument.uses[0], cst.Comparison):
+            return f"{self._spell('convert_to_tensor')}({argument.code})"
         kinds = {self._model.value(use).kind for use in argument.uses}
         if kinds & (_OBJECTS | _TENSORS) or self._is_object(argument.uses):
             return argument.code

@@ -8,7 +8,7 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.python.syntax import dotted_name
+from tflint_perf.analysis.python.syntax import dotted_name, same_code
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
@@ -17,18 +17,18 @@ from .weights import assign_compiled
 
 
 class WeightsThroughHost(Rule):
-    """Weights that go from model to model through NumPy arrays on each training step.
+    """Weights that go from model to model through NumPy arrays, or through eager ops, on each training step.
 
     ## What it does
 
     Reports `target.set_weights(…)` per step of what is computed from `get_weights()`: a copy of another model's weights, a
-    moving average of both, or clipped weights of the same model.
+    moving average of both, or clipped weights of the same model. Reports averages of `model.weights` alike.
 
     ## Why is this bad?
 
     `get_weights` copies every variable to the host, one at a time, and each copy waits for the device.
-    `set_weights` copies all of them back. A compiled function that assigns variable to variable does the same in one
-    call, and nothing leaves the device. What was measured is a moving average, which copies the weights of two models.
+    `set_weights` copies all of them back. An average of `model.weights` runs several eager ops for each variable. A
+    compiled function that assigns variable to variable does the same in one call, and nothing leaves the device. What was measured is a moving average, which copies the weights of two models.
 
     ## Example
 
@@ -68,7 +68,14 @@ class WeightsThroughHost(Rule):
     code = "TFP306"
     name = "weights-through-host"
     triggers = ("set_weights(",)
-    needs = ("get_weights(", ".numpy(")
+    needs = (
+        "get_weights(",
+        ".numpy(",
+        ".weights",
+        ".trainable_weights",
+        ".variables",
+        ".trainable_variables",
+    )
     fixes = "unsafe"
     claim = Claim("step time", least=1.5, at="for the moving average of 16 small variables")
 
@@ -83,11 +90,19 @@ class WeightsThroughHost(Rule):
             anew = _made_anew(model, copy)
             if anew is not None:
                 remedy = f"make `{dotted_name(anew)}` once, not on each step, and {remedy}"
+            how = (
+                "moves weights through the host"
+                if copy.on_host
+                else "gets weights that eager ops compute one by one"
+            )
             yield Report(
                 copy.call,
-                f"`set_weights` moves weights through the host on each step; {remedy} in a `tf.function`",
+                f"`set_weights` {how} on each step; {remedy} in a `tf.function`",
                 partial(_assign, copy=copy),
-                as_measured=own and others and anew is None,  # the average that the experiment keeps
+                as_measured=own
+                and others
+                and copy.on_host
+                and anew is None,  # the average that the experiment keeps
             )
 
 
@@ -110,9 +125,31 @@ def _assign(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
             f"each step makes another `{dotted_name(anew)}`, for which the function would be traced again",
             edit.model.lifetimes.made_at(anew),
         )
+    begun = _called_to_begin(edit.model, copy)
+    if begun is not None:
+        return Refusal(
+            "`__init__` calls it before the models have weights, and what is traced then does nothing ever after",
+            begun,
+        )
     statement = edit.model.statement_of(copy.call)
     if not isinstance(statement, cst.Expr) or statement.value is not copy.call:
         return Refusal("it is part of another statement", statement)
     if "#" in edit.text(statement):
         return Refusal("there is a comment in it", statement)
     return assign_compiled(edit, copy)
+
+
+def _called_to_begin(model: Model, copy: WeightCopy) -> cst.CSTNode | None:
+    """The call in an `__init__` that may find models without weights, and gives the same arguments as the calls of each step."""
+    function = model.function_at(copy.call)
+    sites = model.calls.sites(function) if function is not None else []
+    begun = [
+        site for site in sites if (here := model.function_at(site)) is not None and here.name == "__init__"
+    ]
+    made_later = any(
+        (klass := model.value(part).klass) is not None and "call" in klass.methods
+        for part in (copy.target, *copy.sources)
+    )
+    steps = [site for site in sites if model.is_per_step(site)]
+    same = (site for site in begun if any(map(partial(same_code, site), steps)))
+    return next(same, None) if made_later else None

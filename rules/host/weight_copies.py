@@ -23,9 +23,6 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import UNKNOWN
 from tflint_perf.records import dataclass
 
-# What runs with each gradient step, however seldom the program makes one.
-
-
 # What decides by itself whether the statements in it run.
 _DECIDING = (cst.For, cst.While, cst.Try, cst.Match, cst.FunctionDef, cst.ClassDef)
 
@@ -108,9 +105,12 @@ def _branches(node: cst.If) -> Iterator[list[cst.CSTNode]]:
     yield []
 
 
-_VARIABLES = frozenset(
+# Lists of a model's variables.
+VARIABLES = frozenset(
     {"weights", "variables", "trainable_weights", "trainable_variables", "non_trainable_variables"}
 )
+# What goes over such lists and fills one, and computes nothing.
+_GOES_OVER = frozenset({"zip", "enumerate", "range", "len"})
 _HOLDERS = ("model", "layer")
 # What is asked of a model that makes no weights.
 _BUILD_NOTHING = frozenset({"layers", "compile", "set_weights"})
@@ -118,12 +118,16 @@ _BUILD_NOTHING = frozenset({"layers", "compile", "set_weights"})
 
 @dataclass(frozen=True, slots=True)
 class WeightCopy:
-    """A call of `set_weights`; `target` gets what is made of the weights of `sources`, itself perhaps among them."""
+    """A call of `set_weights`; `target` gets what is made of the weights of `sources`, itself perhaps among them.
+
+    `on_host` is false where they are computed as tensors, of the variables themselves.
+    """
 
     call: cst.Call
     target: cst.BaseExpression
     given: cst.BaseExpression
     sources: tuple[cst.BaseExpression, ...]
+    on_host: bool = True
 
 
 class WeightCopies:
@@ -138,22 +142,24 @@ class WeightCopies:
         self._walk = infer.walk
 
     def all(self) -> Iterator[WeightCopy]:
-        """Every copy of a known model's weights through host arrays, in the order of the text."""
+        """Every copy of a known model's weights through host arrays, or through tensors computed in eager mode, in the order
+        of the text."""
         for call in self._walk.calls.get("set_weights", ()):
             if not isinstance(call.func, cst.Attribute) or len(call.args) != 1 or call.args[0].star:
                 continue
             target, given = call.func.value, call.args[0].value
-            places = list(self._reached(given, 0, set()))
+            places = list(self._reached(given, 0, set(), stops_at_models=True))
             if any(map(self._is_random, places)):
                 continue
-            sources = list(dict.fromkeys(source for place in places for source in _asked_for_weights(place)))
+            copied = list(dict.fromkeys(source for place in places for source in _asked_for_weights(place)))
+            sources = copied or _averaged(places)
             if (
                 sources
                 and self._are_models([target, *sources])
                 and not self._are_put_back(target, sources, places)
                 and not self._is_unbuilt(target, call)
             ):
-                yield WeightCopy(call, target, given, tuple(sources))
+                yield WeightCopy(call, target, given, tuple(sources), on_host=bool(copied))
 
     def _are_models(self, nodes: list[cst.BaseExpression]) -> bool:
         """Whether one of `nodes` is known to be a model or layer of Keras, and none to be anything else."""
@@ -221,11 +227,15 @@ class WeightCopies:
             for name in [self._infer.names.qualified(part.func)]
         )
 
-    def _reached(self, node: cst.CSTNode, depth: int, seen: set[Binding]) -> Iterator[cst.CSTNode]:
+    def _reached(
+        self, node: cst.CSTNode, depth: int, seen: set[Binding], *, stops_at_models: bool = False
+    ) -> Iterator[cst.CSTNode]:
         """The expressions that `node` is made from, through names and lists that are filled."""
         yield node
         for name in names_read(node):
             found = self._infer.bindings_reaching(name) if depth < CALLS_DEEP else None
+            if stops_at_models and self._infer.value(name).kind == "model":
+                continue
             for binding in found[1] if found is not None else ():
                 if (
                     binding in seen
@@ -234,13 +244,19 @@ class WeightCopies:
                 ):
                     continue
                 seen.add(binding)
-                yield from self._reached(binding.value, depth + 1, seen)
-                for value in self._put_into(name):
-                    yield from self._reached(value, depth + 1, seen)
-                if is_empty_list(self._infer, binding):
-                    for call in self._walk.calls.get("append", ()):
-                        if dotted_name(call.func) == f"{name.value}.append" and call.args:
-                            yield from self._reached(call.args[0].value, depth + 1, seen)
+                for value in (binding.value, *self._put_into(name), *self._appended(name, binding)):
+                    yield from self._reached(value, depth + 1, seen, stops_at_models=stops_at_models)
+
+    def _appended(self, name: cst.Name, binding: Binding) -> list[cst.BaseExpression]:
+        """What a list gets that begins empty: `weights.append(…)`."""
+        if not is_empty_list(self._infer, binding):
+            return []
+        calls = self._walk.calls.get("append", ())
+        return [
+            call.args[0].value
+            for call in calls
+            if dotted_name(call.func) == f"{name.value}.append" and call.args
+        ]
 
     def _put_into(self, name: cst.Name) -> Iterator[cst.BaseExpression]:
         """What a list is given by its indices: `weights[i] = …`."""
@@ -267,8 +283,22 @@ def _asked_for_weights(place: cst.CSTNode) -> Iterator[cst.BaseExpression]:
             case cst.ListComp(
                 elt=cst.Call(func=cst.Attribute(attr=cst.Name("numpy"))),
                 for_in=cst.CompFor(iter=cst.Attribute(value=holder, attr=cst.Name(value=name))),
-            ) if name in _VARIABLES:
+            ) if name in VARIABLES:
                 yield holder
+
+
+def _averaged(places: list[cst.CSTNode]) -> list[cst.BaseExpression]:
+    """The models whose variables are computed with, and nothing else is: `[t * w + (1 - t) * v for w, v in zip(…)]`."""
+    parts = [part for place in places for part in descendants(place)]
+    if not any(isinstance(part, cst.BinaryOperation) for part in parts):
+        return []
+    if any(isinstance(part, cst.Call) and callee_name(part) not in _GOES_OVER for part in parts):
+        return []
+    return list(
+        dict.fromkeys(
+            part.value for part in parts if isinstance(part, cst.Attribute) and part.attr.value in VARIABLES
+        )
+    )
 
 
 def _waits_for_samples(condition: cst.CSTNode) -> bool:

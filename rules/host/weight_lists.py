@@ -23,7 +23,7 @@ from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
 from tflint_perf.records import dataclass
 
-from .weight_copies import WeightCopy
+from .weight_copies import VARIABLES, WeightCopy
 
 _OLD, _NEW = "old", "new"
 # What such statements call, none of which changes a weight before others are read.
@@ -82,8 +82,10 @@ def _lists(above: Sequence[cst.CSTNode]) -> dict[str, _List]:
 
 
 def holder_of(node: cst.BaseExpression) -> cst.BaseExpression | None:
-    """The model of `model.get_weights()`."""
+    """The model of `model.get_weights()`, or of `model.weights` and the like."""
     match node:
+        case cst.Attribute(value=holder, attr=cst.Name(name)) if name in VARIABLES:
+            return holder
         case cst.Call(func=cst.Attribute(value=holder, attr=cst.Name("get_weights")), args=[]):
             return holder
     return None

@@ -800,6 +800,40 @@ def test_tapes_one_behind_the_other_go_into_one_function() -> None:
     assert "first, second = self._train_" in rest and "tape" not in rest
 
 
+TWO_STEPS = """
+    def learn(self, x, y):
+        x = np.asarray(x)
+        self.steps += 1
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((self.model(x) - y) ** 2)
+        gradients = tape.gradient(loss, self.model.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+
+        # now and then
+        if self.steps % self.every == 0:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(self.other(x))
+            gradients = tape.gradient(loss, self.other.trainable_variables)
+            self.other_optimizer.apply_gradients(zip(gradients, self.other.trainable_variables))
+"""
+
+
+def test_gradient_steps_one_behind_the_other_are_one_step_and_the_host_says_when() -> None:
+    source = HEAD.replace(
+        "        self.losses = []\n",
+        "        self.losses = []\n        self.steps = 0\n        self.every = 2\n"
+        "        self.other = tf.keras.Sequential([tf.keras.layers.Dense(2)])\n"
+        "        self.other_optimizer = tf.keras.optimizers.Adam()\n",
+    )
+    text = fixed("TFP101", source + TWO_STEPS.lstrip("\n") + TAIL, bold=True)
+    traced, _, host = text.partition("def learn")
+    assert "def _train_step(self, x, y, is_due):" in traced
+    assert "        # now and then\n        if is_due:\n" in traced
+    assert "self.steps += 1" in host and "GradientTape" not in host
+    # A tensor: a Python bool would be traced twice, the second time to make the other optimizer's variables.
+    assert "tf.convert_to_tensor(self.steps % self.every == 0)" in host
+
+
 def test_a_list_of_variables_is_not_given_back() -> None:
     source = HEAD + (
         "    def learn(self, x, y):\n"

@@ -669,6 +669,81 @@ def test_a_moving_average_is_known_however_its_lists_are_made(statements: str) -
     assert fixed("TFP306", _HEAD + before) == _HEAD + BLENDED.format("")
 
 
+# The same of variables: eager ops compute each average.
+OF_TENSORS = {
+    name: statements.replace("w = model.get_weights()", "w = model.weights").replace(
+        "t = target.get_weights()", "t = target.variables"
+    )
+    for name, statements in SPELLINGS.items()
+    if "t[i] =" not in statements and "t[n] =" not in statements
+} | {
+    "over the variables themselves": (
+        "n = []\n    t = target.weights\n    for i, new in enumerate(model.weights):\n"
+        "        n.append(tau * new + (1 - tau) * t[i])\n    target.set_weights(n)"
+    ),
+}
+
+
+@pytest.mark.parametrize("statements", OF_TENSORS.values(), ids=OF_TENSORS)
+def test_a_moving_average_of_variables_is_one_too(statements: str) -> None:
+    loop = "for x in dataset:\n    train_step(x)\n    update()\n"
+    before = _HEAD + f"\n\ndef update(tau=0.01):\n    {statements}\n\n\n{loop}"
+    (finding,) = findings("TFP306", before)
+    assert "eager ops compute" in finding.message
+    assert costs_told("TFP306", before) == [False]
+    assert fixed("TFP306", before) == _HEAD + BLENDED.format("")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "[tf.zeros(w.shape) for w in model.weights]",  # what a call gives is no average
+        "[np.load(f) for f in sorted(files)]",
+        "model.weights",  # nothing is computed
+    ],
+)
+def test_what_is_not_computed_of_variables_alone_is_none(given: str) -> None:
+    assert not flagged(
+        "TFP306", _HEAD + f"for x in dataset:\n    train_step(x)\n    target.set_weights({given})\n"
+    )
+
+
+def test_a_function_is_not_traced_before_a_class_has_made_its_weights() -> None:
+    source = (
+        _HEAD
+        + """
+class Agent:
+    def __init__(self):
+        self.model, self.target = Net(), Net()
+        self.update()
+
+    def update(self):
+        self.target.set_weights([0.1 * w + 0.9 * t for w, t in zip(self.model.weights, self.target.weights)])
+
+    def learn(self, x):
+        train_step(x)
+        self.update()
+
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.head = tf.keras.layers.Dense(1)
+
+    def call(self, x):
+        return self.head(x)
+
+
+agent = Agent()
+for x in dataset:
+    agent.learn(x)
+"""
+    )
+    (note,) = notes("TFP306", source)
+    assert note.startswith("no fix: `__init__` calls it before the models have weights")
+    assert fixed("TFP306", source) == source
+
+
 def test_a_comment_in_the_loop_stays_in_its_place() -> None:
     loop = "for x in dataset:\n    train_step(x)\n    update()\n"
     statements = SPELLINGS["by an index"].replace(
