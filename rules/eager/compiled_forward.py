@@ -10,7 +10,7 @@ from tflint_perf.edit.judged import TRACED
 from tflint_perf.finding import Edit
 from tflint_perf.rule import Refusal, Repair
 
-from .compiling import READS_SHAPE, first_parameter, other_backends
+from .compiling import READS_SHAPE, first_parameter, not_compiled, switched_off
 from .forward_function import Forward, forward_function, rest_of
 from .shapes import Shapes
 from .split_step import split_forward
@@ -28,16 +28,18 @@ def compile_prediction(edit: Editor, call: cst.Call) -> Repair | Refusal:
 
 def compile_forward(edit: Editor, call: cst.Call) -> Repair | Refusal:
     """Move a forward pass into a `tf.function`: with the ops on what it gives, or else the call of the model alone."""
-    name = _name_for(call)
-    made = split_forward(edit, call, name)
-    return made if isinstance(made, Repair) else _call_alone(edit, call, name, call.func)
+    off = switched_off(edit.model, call)
+    if off is not None:
+        return off
+    made = split_forward(edit, call, _name_for(call))
+    return made if isinstance(made, Repair) else _call_alone(edit, call, _name_for(call), call.func)
 
 
 def compile_call(edit: Editor, call: cst.Call, *, varies: bool) -> Repair | Refusal:
     """Replace the call of a model by one of a `tf.function` that does nothing else, beside the function or loop around it.
 
     Refused where that would be another model on later calls. `varies` says that the inputs are known to vary in shape, so that one trace has to do for all of them."""
-    elsewhere = other_backends(edit.model, call)
+    elsewhere = not_compiled(edit.model, call)
     if elsewhere is not None:
         return elsewhere
     static = edit.model.own(Shapes).asked_for([call]) if varies else None
@@ -73,9 +75,10 @@ def _call_alone(
     if isinstance(beside, Refusal):
         return beside
     home, owner, given = beside
-    own = forward_function(
-        edit, call, home, Forward(called_node, owner, bool(given), rest, varies=varies), name
-    )
+    forward = Forward(called_node, owner, bool(given), rest=rest, varies=varies)
+    own = forward_function(edit, call, home, forward, name)
+    if own.model:
+        owner, given = "", [own.model]
     inputs = call.args[0].value
     tensors = as_tensors(edit, inputs)
     if isinstance(tensors, Refusal):

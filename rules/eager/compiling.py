@@ -35,7 +35,7 @@ def compile_function(edit: Editor, function: Function, *, bold: bool = False) ->
     model = edit.model
     if any(model.infer.compiles(decorator.decorator) for decorator in function.decorators):
         return Refusal("it is a `tf.function`, which the file has run in eager mode", function.node)
-    if (elsewhere := other_backends(model, function.node)) is not None:
+    if (elsewhere := not_compiled(model, function.node)) is not None:
         return elsewhere
     if function.outer is not None and model.is_per_step(function.node):
         return Refusal("it is redefined on each step, and would be retraced each time", function.node)
@@ -67,11 +67,18 @@ def compile_function(edit: Editor, function: Function, *, bold: bool = False) ->
     )
 
 
-def other_backends(model: Model, node: cst.CSTNode) -> Refusal | None:
-    """Why a file that imports no TensorFlow is given no `tf.function`."""
-    if not imports_keras_alone(model.walk):
+def not_compiled(model: Model, node: cst.CSTNode) -> Refusal | None:
+    """Why a file that imports no TensorFlow is given no `tf.function`, or a program that compiles none."""
+    if imports_keras_alone(model.walk):
+        return Refusal("the file imports Keras alone, which may run on other backends than TensorFlow", node)
+    return switched_off(model, node)
+
+
+def switched_off(model: Model, node: cst.CSTNode) -> Refusal | None:
+    """Why a `tf.function` would change nothing."""
+    if not model.compiled.is_nothing_compiled():
         return None
-    return Refusal("the file imports Keras alone, which may run on other backends than TensorFlow", node)
+    return Refusal("`run_functions_eagerly(True)` would run it in eager mode all the same", node)
 
 
 def _traced_once_a_call(model: Model, function: Function) -> Refusal | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 
 import libcst as cst
 
@@ -20,13 +21,15 @@ class Forward:
     """A call of a model as a function of its inputs; `rest` is the code of what the model is given behind them.
 
     `does` are the lines of a function that does something else with the model. `owner` is the first parameter of the method
-    around the call, "" elsewhere. `is_given` says that the model is a local name, which the function has to be given;
-    `varies`, that its inputs may come in many shapes, for which one trace is to do.
+    around the call, "" elsewhere. `is_given` says that the function has to be given the model: a local name; or, by the name
+    `given_as`, an attribute, of which each object may have another, now or later. `varies` says that its inputs may come in many
+    shapes, for which one trace is to do.
     """
 
     model: cst.BaseExpression
     owner: str = ""
     is_given: bool = False
+    given_as: str = ""
     rest: str = ""
     inputs: tuple[str, ...] = ("inputs",)
     does: tuple[str, ...] = (_FORWARD,)
@@ -43,12 +46,16 @@ def rest_of(edit: Editor, call: cst.Call) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ForwardFunction:
-    """What the function is called and how its decorator is spelled; what puts it there, nothing where it is already."""
+    """What the function is called and how its decorator is spelled; what puts it there, nothing where it is already.
+
+    `model` is the code of the attribute that it is given ahead of the inputs, "" for a method and where it is given none.
+    """
 
     name: str
     decorator: str
     edits: tuple[Edit, ...] = ()
     imports: tuple[Edit, ...] = ()
+    model: str = ""
 
 
 def forward_function(
@@ -56,24 +63,29 @@ def forward_function(
 ) -> ForwardFunction:
     """The function that does what `forward` says, above the statement `home` or where an earlier call has it.
 
+    The model of an attribute is given to a function of the module: a method would keep to the one that it first met.
     The fixes of several calls share what they insert, so that each can be made with the others and without them.
     """
+    given = ""
+    if forward.owner and isinstance(forward.model, cst.Attribute) and forward.does == (_FORWARD,):
+        given, home, wanted = edit.text(forward.model), edit.outermost(home), "run_model"
+        forward = replace(forward, owner="", is_given=True, given_as="model")
     spelled, imports = edit.spell("function", home)
     code = _code(edit, home, forward, spelled)
     at, origin = edit.model.walk.at.get(home), _origin(edit, forward)
     key = (at.block, code(""), origin) if at is not None and origin is not None else None
     if at is not None and (there := _there_already(edit, at.block.statements, home, forward, code)):
-        return ForwardFunction(there, spelled)
+        return ForwardFunction(there, spelled, model=given)
     shared = edit.shared.get(key)
     if isinstance(shared, ForwardFunction) and (
         forward.owner or shared.edits[0].start.offset <= edit.start(call)
     ):
-        return shared
+        return replace(shared, model=given)
     fresh = edit.fresh_name(f"_{wanted}" if forward.owner else wanted)
     gap = "\n" if edit.indent(home) else "\n\n"
     before = gap[edit.blank_lines_above(home) :]
     above = edit.insert_above(home, f"{before}{code(fresh)}{gap}")
-    made = ForwardFunction(fresh, spelled, (above,), tuple(imports))
+    made = ForwardFunction(fresh, spelled, (above,), tuple(imports), given)
     if key is not None:
         edit.shared[key] = made
     return made
@@ -81,7 +93,7 @@ def forward_function(
 
 def _code(edit: Editor, home: cst.CSTNode, forward: Forward, spelled: str) -> Callable[[str], str]:
     """The lines of the function by its name."""
-    model = edit.text(forward.model)
+    model = forward.given_as or edit.text(forward.model)
     parameters = ", ".join(
         [*([forward.owner] if forward.owner else []), *([model] if forward.is_given else []), *forward.inputs]
     )
@@ -97,6 +109,8 @@ def _code(edit: Editor, home: cst.CSTNode, forward: Forward, spelled: str) -> Ca
 def _origin(edit: Editor, forward: Forward) -> Hashable | None:
     """What tells two models of one name apart: where the name got its value; None where that is not known."""
     root = _root(forward.model)
+    if forward.given_as:
+        return forward.given_as
     if root is None or is_name(root, forward.owner):
         return forward.owner or None
     found = edit.model.infer.bindings_reaching(root)
@@ -119,9 +133,9 @@ def _there_already(
 ) -> str:
     """The name of a function of the same code among statements, of an earlier fix perhaps; "" where there is none."""
     root = _root(forward.model)
-    if forward.is_given or root is None:
+    if not forward.given_as and (forward.is_given or root is None):
         return ""
-    if not is_name(root, forward.owner):
+    if root is not None and not forward.given_as and not is_name(root, forward.owner):
         found = edit.model.infer.bindings_reaching(root)
         if found is None or len(found[0].bindings[root.value]) > 1:
             return ""  # it may have been traced with another model

@@ -36,7 +36,7 @@ from tflint_perf.finding import Edit
 from tflint_perf.rule import Refusal, Repair
 
 from .ahead_of_tape import move_ahead_of_tape
-from .compiling import first_parameter
+from .compiling import first_parameter, switched_off
 from .crossing import Crossings, deletes_only
 from .forward_function import Forward, ForwardFunction, forward_function, rest_of
 from .graph_differences import means_the_same_in_graph
@@ -100,6 +100,9 @@ _WIDTH = 100
 def split(edit: Editor, first: cst.CSTNode, calls: Sequence[cst.CSTNode], name: str) -> Repair | Refusal:
     """Move a step, from its tape to the calls that end it, into a `tf.function` beside the function around it."""
     model = edit.model
+    off = switched_off(model, first)
+    if off is not None:
+        return off
     block = model.walk.at[first].block
     ends = [model.own(Crossings).in_block(call, block) for call in calls]
     if any(end is None for end in ends):
@@ -751,7 +754,8 @@ class _Step:
             return Refusal("the step is in no loop and no function", self._tape)
         alone = self._call_alone(arguments, home, name)
         if alone is not None:
-            return self._repair(arguments, alone.decorator, [*alone.imports, *alone.edits], alone.name)
+            inserted = [*alone.imports, *alone.edits]
+            return self._repair(arguments, alone.decorator, inserted, alone.name, alone.model)
         decorator, imports = edit.spell("function", home)
         static = self._model.own(Shapes).asked_for(list(self._split.traced))
         if static is None:
@@ -796,12 +800,16 @@ class _Step:
             return None
         return forward_function(self._edit, call, home, Forward(call.func, self._self, rest=rest), name)
 
-    def _repair(self, arguments: Arguments, decorator: str, inserted: Sequence[Edit], fresh: str) -> Repair:
-        """The fix that calls the function `fresh`, which is `inserted`, in the place of the step."""
+    def _repair(
+        self, arguments: Arguments, decorator: str, inserted: Sequence[Edit], fresh: str, given: str = ""
+    ) -> Repair:
+        """The fix that calls the function `fresh`, which is `inserted`, in the place of the step; one of the module that is
+        `given` a model, or else a method where the step stands in one."""
         edit, old = self._edit, self._edit.indent(self._statements[0])
         target = f"{', '.join(arguments.returned)} = " if arguments.returned else ""
-        owner = f"{self._self}." if self._self else ""
-        call = _call_of(f"{old}{target}{owner}{fresh}", arguments.passed, old)
+        owner = f"{self._self}." if self._self and not given else ""
+        passed = [*([given] if given else []), *arguments.passed]
+        call = _call_of(f"{old}{target}{owner}{fresh}", passed, old)
         replacement = (
             "".join(self._moved_text(statement, old) for statement in self._split.before)
             + call

@@ -324,7 +324,10 @@ class Arguments:
         """
         if isinstance(argument.uses[0], cst.Comparison):
             return f"{self._spell('convert_to_tensor')}({argument.code})"
-        kinds = {self._model.value(use).kind for use in argument.uses}
+        values = [self._model.value(use) for use in argument.uses]
+        kinds = {value.kind for value in values}
+        if any("variable" in _kinds_inside(value) for value in values):
+            return argument.code  # as tensors they could be assigned nothing
         if kinds & (_OBJECTS | _TENSORS) or self._is_object(argument.uses):
             return argument.code
         if any(map(self._must_be_known, argument.uses)):
@@ -467,7 +470,7 @@ class Arguments:
             case cst.BinaryOperation() | cst.UnaryOperation() | cst.AugAssign():
                 return True
             case cst.Comparison() | cst.ComparisonTarget():
-                return True
+                return not self._is_compared_by_identity(use)
             case cst.Element():
                 return self._is_concatenated(parent)
             case cst.Arg():
@@ -478,6 +481,15 @@ class Arguments:
                 is_arithmetic = has(name, "elementwise-of-two") or fact(name, "shape") == "product"
                 return is_arithmetic or self._is_computed_with(call, parent, use, depth)
         return False
+
+    def _is_compared_by_identity(self, use: cst.BaseExpression) -> bool:
+        """Whether it is asked whether it is `None` or another object, which nothing computes with."""
+        parent = self._model.parent(use)
+        compared = parent.comparisons if isinstance(parent, cst.Comparison) else [parent]
+        return all(
+            isinstance(target, cst.ComparisonTarget) and isinstance(target.operator, cst.Is | cst.IsNot)
+            for target in compared
+        )
 
     def _is_computed_with(self, call: cst.Call, given: cst.Arg, use: cst.BaseExpression, depth: int) -> bool:
         """Whether the function that is called computes with an argument; one that is not in sight does with a mask."""

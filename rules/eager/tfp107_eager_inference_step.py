@@ -210,4 +210,6 @@ def _compile(edit: Editor, found: ForwardPass) -> Repair | Refusal:
 def _compile_apart(edit: Editor, found: ForwardPass) -> Repair | Refusal | None:
     if edit.model.own(ForwardPasses).grows(found) or len(found.calls) > 1:
         return None
+    if is_cut_from_what_gets_longer(edit.model.loops, found.calls[0]):
+        return None
     return compile_forward(edit, found.calls[0])

@@ -73,20 +73,23 @@ def made(code: str, source: str) -> list[str]:
 def test_the_calls_of_one_model_in_a_class_share_a_function(code: str, act: str, worth: str) -> None:
     text = fixed(code, AGENT.format(act, worth), bold=True)
     assert text.count("@tf.function") == 1
-    assert text.count("self._run_model(tf.convert_to_tensor(") == 2
-    assert text.index("def _run_model(self, inputs):") < text.index("def act(self")
+    assert text.count("run_model(self.model, tf.convert_to_tensor(") == 2
+    assert text.index("def run_model(model, inputs):") < text.index("class Agent:")
 
 
-def test_models_of_different_names_and_calls_of_different_meaning_have_a_function_each() -> None:
+def test_models_of_an_object_share_a_function_which_is_given_whatever_they_are_then() -> None:
     act = "return self.model.predict(state)[0]"
-    assert made("TFP105", AGENT.format(act, "return self.target.predict(following)[0]")) == [
-        "def _run_model(self, inputs):",
-        "def _run_target(self, inputs):",
-    ]
+    text = fixed("TFP105", AGENT.format(act, "return self.target.predict(following)[0]"), bold=True)
+    assert text.count("@tf.function") == 1
+    assert "def run_model(model, inputs):\n    return model(inputs, training=False)\n" in text
+    assert "run_model(self.model, " in text and "run_model(self.target, " in text
+
+
+def test_calls_of_different_meaning_have_a_function_each() -> None:
     act = "return int(np.argmax(self.model(state, training=False)[0]))"
     assert made("TFP107", AGENT.format(act, "return float(np.max(self.model(following)[0]))")) == [
-        "def _run_model(self, inputs):",
-        "def _run_model_2(self, inputs):",
+        "def run_model(model, inputs):",
+        "def run_model_2(model, inputs):",
     ]
 
 
@@ -161,7 +164,7 @@ def test_a_function_that_an_earlier_fix_left_is_used_again() -> None:
     second = first.replace("        pass\n", "        return self.model.predict(following)[0]\n")
     text = fixed("TFP105", second, bold=True)
     assert text.count("@tf.function") == 1
-    assert "return self._run_model(tf.convert_to_tensor(following)).numpy()[0]" in text
+    assert "return run_model(self.model, tf.convert_to_tensor(following)).numpy()[0]" in text
 
 
 def test_a_diff_of_all_fixes_imports_tensorflow_once(tflint_perf: CommandLine) -> None:
@@ -172,14 +175,17 @@ def test_a_diff_of_all_fixes_imports_tensorflow_once(tflint_perf: CommandLine) -
     ran = tflint_perf("--diff", "--bold-fixes", "--unsafe-fixes", "--select=TFP105,TFP404", "train.py")
     added = [line for line in ran.out.splitlines() if line.startswith("+")]
     assert added.count("+import tensorflow as tf") == 1
-    assert added.count("+    @tf.function(reduce_retracing=True)") == 1
+    assert added.count("+@tf.function(reduce_retracing=True)") == 1
     assert any("set_memory_growth" in line for line in added)
 
 
 def test_each_of_several_inputs_becomes_a_tensor_by_itself() -> None:
     act = "return self.model.predict([state, action])[0]"
     text = fixed("TFP105", AGENT.format(act, "return 1.0"), bold=True)
-    assert "self._run_model(tf.nest.map_structure(tf.convert_to_tensor, [state, action])).numpy()[0]" in text
+    assert (
+        "run_model(self.model, tf.nest.map_structure(tf.convert_to_tensor, [state, action])).numpy()[0]"
+        in text
+    )
 
 
 def test_a_list_of_numbers_may_be_one_input() -> None:

@@ -443,7 +443,7 @@ def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: P
 
 def test_calls_that_share_a_compiled_function_give_what_they_gave(tmp_path: Path, forks: Forks) -> None:
     after = fixed("TFP105", PREDICTIONS, bold=True)
-    assert (after.count("@tf.function"), after.count("self._run_model(")) == (1, 2)
+    assert (after.count("@tf.function"), after.count("run_model(self.model, ")) == (1, 2)
     assert_prints_the_same(PREDICTIONS, after, tmp_path, forks)
 
 

@@ -68,6 +68,13 @@ class Editor:
             loop = loop.parent
         return loop.node if loop is not None else None
 
+    def outermost(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The statement of the module in which a node stands."""
+        parent = self.model.parent(node)
+        while parent is not None and not isinstance(parent, cst.Module):
+            node, parent = parent, self.model.parent(parent)
+        return node
+
     def indent(self, statement: cst.CSTNode) -> str:
         """The white space in front of a statement."""
         start = self._positions.start(statement)
