@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.python.syntax import has_stars, is_constant, is_name, last_name
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import argument, has_stars, is_constant, is_name, last_name
+from tflint_perf.analysis.values.frameworks import FRAMEWORKS, packages, packages_at_top
+from tflint_perf.analysis.values.written import bindings_of
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
 from tflint_perf.finding import Edit
@@ -22,8 +25,25 @@ def compile_prediction(edit: Editor, call: cst.Call) -> Repair | Refusal:
     if any(arg.keyword is not None and arg.keyword.value != "verbose" for arg in call.args[1:]):
         return Refusal("`predict` is given more than its inputs", call)
     owner = call.func.value
+    several = _several_outputs(edit, owner)
+    if several is not None:
+        return Refusal("the model may give several arrays", several)
     name = f"run_{last_name(owner).strip('_')}" if not is_name(owner, "self") else "run"
     return _call_alone(edit, call, name, owner, is_prediction=True)
+
+
+def _several_outputs(edit: Editor, node: cst.BaseExpression) -> cst.CSTNode | None:
+    """The outputs of a functional model where they are a list, or something of which nothing is known."""
+    if not isinstance(node, cst.Name | cst.Attribute):
+        return None
+    for binding in bindings_of(edit.model.infer, node):
+        made = binding.value if binding.path == () else None
+        if not isinstance(made, cst.Call) or edit.model.value(made).kind != "model":
+            continue
+        outputs = argument(made, 1, "outputs")
+        if outputs is not None and edit.model.value(outputs).kind in ("list", "tuple", "dict"):
+            return outputs
+    return None
 
 
 def compile_forward(edit: Editor, call: cst.Call) -> Repair | Refusal:
@@ -62,6 +82,9 @@ def _call_alone(
     bold: bool = True,
     varies: bool = True,
 ) -> Repair | Refusal:
+    late = _imports_late(edit.model, call)
+    if late is not None:
+        return late
     if has_stars(call) or not call.args or call.args[0].keyword is not None:
         return Refusal("not all that the model is given can be seen here", call)
     function = edit.model.function_at(call)
@@ -148,3 +171,10 @@ def _as_arrays(edit: Editor, call: cst.Call, made: str) -> str:
 def _is_made_anew(edit: Editor, call: cst.Call) -> bool:
     function = edit.model.function_at(call)
     return function is not None and function.outer is not None and edit.model.is_per_step(function.node)
+
+
+def _imports_late(model: Model, node: cst.CSTNode) -> Refusal | None:
+    """Why nothing of TensorFlow's is put at the top of a file that imports it only where it is needed."""
+    if FRAMEWORKS.isdisjoint(packages(model.walk)) or not FRAMEWORKS.isdisjoint(packages_at_top(model.walk)):
+        return None
+    return Refusal("the file imports TensorFlow only where it needs it", node)

@@ -68,7 +68,7 @@ def _keep_for_eager_calls(edit: Editor, obstacle: cst.CSTNode | None) -> Repair 
         edits.append(edit.insert_above(obstacle, f"if {asked}():\n", above_comments=False))
         edits.append(edit.edit(edit.start(obstacle), edit.start(obstacle), indent))
     else:
-        name = edit.fresh_name(kept.lstrip("_"))
+        name = edit.fresh_name(kept.lstrip("_"), obstacle)
         edits.append(edit.replace(target, name))
         edits.append(edit.insert_below(obstacle, f"if {asked}():\n{indent}{edit.text(target)} = {name}\n"))
     edits += [edit.replace(read, name) for read in reads]

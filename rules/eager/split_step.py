@@ -90,6 +90,7 @@ _CONDITIONS = (
     cst.SetComp,
 )
 _VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
+_UPDATING = frozenset({"apply_gradients", "minimize", "assign", "assign_add", "assign_sub"})
 # What a tape follows by itself.
 _FOLLOWED = frozenset({"variable", "model", "layer"})
 # How far above a step what belongs to it is looked for, past statements of the host.
@@ -119,9 +120,27 @@ def split(edit: Editor, first: cst.CSTNode, calls: Sequence[cst.CSTNode], name: 
         if isinstance(made, Repair):
             return made
     assert isinstance(made, Refusal)
-    same = means_the_same_in_graph(edit, made.node)
+    same = _same_in_graph(edit, block.statements[start:end], made.node)
     inlined = same or inline_what_hides(edit, block.statements[start:end], made.node)
     return inlined or step.moved_ahead() or made
+
+
+def _same_in_graph(
+    edit: Editor, statements: Sequence[cst.CSTNode], node: cst.CSTNode | None
+) -> Repair | None:
+    """The fix of what a graph would do otherwise, where all that is in the way of a step can be mended so or handed over."""
+    model = edit.model
+    obstacles = (
+        obstacle.node
+        for statement in statements
+        for obstacle in model.tracing.obstacles_in_statement(
+            statement, model.function_at(statement), statements
+        )
+    )
+    hard = (other for other in obstacles if not isinstance(other, cst.Attribute | cst.Name))
+    return (
+        means_the_same_in_graph(edit, node) if all(means_the_same_in_graph(edit, o) for o in hard) else None
+    )
 
 
 def split_forward(edit: Editor, call: cst.Call, name: str) -> Repair | Refusal:
@@ -256,8 +275,21 @@ class _Step:
             or self._unmovable()
             or self._sort(self._statements)
             or self._out_of_order()
+            or self._only_updates()
             or self._made(name)
         )
+
+    def _only_updates(self) -> Refusal | None:
+        """Why there is little to gain: what would be compiled only applies gradients that eager code computes."""
+        traced = [part for statement in self._split.traced for part in descendants(statement)]
+        if self._split.tapes or any(isinstance(part, cst.Call) and self._runs_code(part) for part in traced):
+            return None
+        return Refusal("what computes the gradients would stay in eager mode", self._tape)
+
+    def _runs_code(self, call: cst.Call) -> bool:
+        """Whether a call may run more than a single op or an update of variables."""
+        name = builtin_or_qualified(self._model.infer, call.func)
+        return not name and callee_name(call) not in _UPDATING
 
     def moved_ahead(self) -> Repair | None:
         """The fix that has the host do ahead of the tape what stood in the way of `repair`."""
@@ -482,9 +514,7 @@ class _Step:
 
     def _changes_variables(self, statement: cst.CSTNode) -> bool:
         return any(
-            isinstance(part, cst.Call)
-            and callee_name(part) in ("apply_gradients", "minimize", "assign", "assign_add", "assign_sub")
-            for part in descendants(statement)
+            isinstance(part, cst.Call) and callee_name(part) in _UPDATING for part in descendants(statement)
         )
 
     def _leaves(self, statement: cst.CSTNode) -> bool:

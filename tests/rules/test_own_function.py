@@ -7,7 +7,7 @@ from textwrap import dedent, indent
 import pytest
 
 from tests.commandline import CommandLine
-from tests.rules.support import findings, fixed
+from tests.rules.support import findings, fixed, notes
 
 AGENT = """\
 import numpy as np
@@ -186,6 +186,52 @@ def test_each_of_several_inputs_becomes_a_tensor_by_itself() -> None:
         "run_model(self.model, tf.nest.map_structure(tf.convert_to_tensor, [state, action])).numpy()[0]"
         in text
     )
+
+
+@pytest.mark.parametrize(
+    ("head", "reason"),
+    [
+        ("tf.config.run_functions_eagerly(True)\n", "`run_functions_eagerly(True)` would run it"),
+        ("", ""),
+    ],
+)
+def test_nothing_is_compiled_where_it_would_run_in_eager_mode_all_the_same(head: str, reason: str) -> None:
+    source = AGENT.format("return int(np.argmax(self.model(state)[0]))", "return 1.0")
+    source = source.replace("\n\n\nclass", f"\n{head}\n\nclass")
+    assert ("@tf.function" in fixed("TFP107", source, bold=True)) == (not reason)
+    if reason:
+        (note,) = notes("TFP107", source)
+        assert reason in note
+
+
+MODEL_OF = """\
+import tensorflow as tf
+
+x = tf.keras.Input((4,))
+y = tf.keras.layers.Dense(2)(x)
+model = tf.keras.Model(x, {})
+for step in range(10_000):
+    state = environment.step(model.predict(state)[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("outputs", "is_made"), [("y", True), ("[y, y]", False), ("[a for a in [y]]", False)]
+)
+def test_a_model_of_several_outputs_gives_no_array(outputs: str, is_made: bool) -> None:
+    assert ("@tf.function" in fixed("TFP105", MODEL_OF.format(outputs), bold=True)) == is_made
+
+
+def test_a_file_that_imports_tensorflow_where_it_needs_it_does_so_nowhere_else() -> None:
+    source = dedent("""
+        def show(states):
+            import tensorflow as tf
+            model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+            for step in range(10_000):
+                state = environment.step(model.predict(state)[0])
+        """)
+    assert findings("TFP105", source)
+    assert "@tf.function" not in fixed("TFP105", source, bold=True)
 
 
 def test_a_list_of_numbers_may_be_one_input() -> None:

@@ -239,6 +239,51 @@ def test_what_stands_in_another_list_is_handed_in_as_it_is(loss: str) -> None:
     assert "self._train_step(tf.convert_to_tensor(x), y)" in text
 
 
+def test_what_is_only_asked_whether_it_is_none_is_handed_over_as_it_is() -> None:
+    text = split(
+        """
+        def learn(self, x, y, loss_fn=None):
+            x = np.asarray(x)
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(self.model(x) - y)
+                if loss_fn is not None:
+                    loss = loss + loss_fn(loss)
+            gradients = tape.gradient(loss, self.model.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+        """
+    )
+    assert ", loss_fn)" in text
+
+
+def test_variables_in_a_list_stay_variables() -> None:
+    source = HEAD + (
+        "    def learn(self, x):\n"
+        "        images = [tf.Variable(tf.zeros([2])) for _ in range(3)]\n"
+        "        for step in range(1000):\n"
+        "            print(step)\n"
+        "            with tf.GradientTape() as tape:\n"
+        "                loss = tf.reduce_mean(self.model(images[0]))\n"
+        "            gradients = tape.gradient(loss, images[0])\n"
+        "            images[0].assign_add(gradients)\n"
+    ) + TAIL  # fmt: skip
+    assert "convert_to_tensor(images)" not in fixed("TFP101", source, bold=True)
+
+
+def test_updates_alone_are_not_compiled() -> None:
+    source = HEAD + (
+        "    def gradients(self, x):\n"
+        "        scale = tf.Variable(1.0)\n"
+        "        with tf.GradientTape() as tape:\n"
+        "            loss = tf.reduce_mean(self.model(x) * scale)\n"
+        "        return tape.gradient(loss, self.model.trainable_variables)\n\n"
+        "    def learn(self, x, y):\n"
+        "        gradients = self.gradients(x)\n"
+        "        print(gradients[0].numpy())\n"
+        "        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))\n"
+    ) + TAIL  # fmt: skip
+    assert fixed("TFP101", source, bold=True) == source
+
+
 def test_a_list_that_is_unpacked_is_handed_over_as_it_is() -> None:
     assert "self._train_step(x, y)" in split(
         step("loss = tf.reduce_mean(self.model([x, *y]))\nprint(loss.numpy())")

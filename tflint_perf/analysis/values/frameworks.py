@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from tflint_perf.analysis.python.scopes import Scope
 from tflint_perf.analysis.python.walk import Walk
 
+FRAMEWORKS = frozenset({"tensorflow", "keras"})
 _OTHERS = frozenset({"torch", "mxnet", "paddle", "chainer", "jax", "mindspore"})
 
 
@@ -22,7 +24,16 @@ def imports_keras_alone(walk: Walk) -> bool:
 
 def packages(walk: Walk) -> Iterator[str]:
     """The packages that the file imports, or imports from."""
-    for scope in walk.scopes.values():
+    return _imported(walk.scopes.values())
+
+
+def packages_at_top(walk: Walk) -> Iterator[str]:
+    """Those that it imports outside of its functions and classes."""
+    return _imported([walk.top])
+
+
+def _imported(scopes: Iterable[Scope]) -> Iterator[str]:
+    for scope in scopes:
         for bindings in scope.bindings.values():
             for binding in bindings:
                 if binding.imported:
