@@ -95,6 +95,43 @@ def test_no_tape_records_code(source: str) -> None:
     assert not is_under_tape(model.infer, here(model))
 
 
+FOR_A_GRADIENT = {
+    "asked behind it": "with tf.GradientTape() as tape: here()\ng = tape.gradient(y, x)",
+    "handed to a function": "with tf.GradientTape() as tape: here()\nlearn(tape)",
+    "in an attribute": (
+        "class A:\n    def __init__(self): self.tape = tf.GradientTape()\n    def f(self):\n        with self.tape: here()"
+    ),
+    "from a function": "def make(): return tf.GradientTape()\nwith make(): here()",
+    "entered by a stack": (
+        "import contextlib\nwith contextlib.ExitStack() as stack:\n"
+        "    stack.enter_context(tf.GradientTape())\n    here()"
+    ),
+    "around one that is not asked": (
+        "with tf.GradientTape() as outer:\n    with tf.GradientTape() as inner: here()\ng = outer.gradient(y, x)"
+    ),
+}
+FOR_NOTHING = {
+    "not asked": "with tf.GradientTape() as tape: here()",
+    "without a name": "with tf.GradientTape(): here()",
+    "told what to watch": "with tf.GradientTape() as tape:\n    tape.watch(x)\n    here()\ndel tape",
+    "of another block of this name": (
+        "with tf.GradientTape() as tape: f(x)\ng = tape.gradient(y, x)\nwith tf.GradientTape() as tape: here()"
+    ),
+}
+
+
+@pytest.mark.parametrize("source", FOR_A_GRADIENT.values(), ids=FOR_A_GRADIENT.keys())
+def test_a_tape_records_code_for_a_gradient(source: str) -> None:
+    model = model_of(source)
+    assert model.tapes.record(here(model))
+
+
+@pytest.mark.parametrize("source", FOR_NOTHING.values(), ids=FOR_NOTHING.keys())
+def test_a_tape_records_code_that_nobody_asks_for_a_gradient(source: str) -> None:
+    model = model_of(source)
+    assert not model.tapes.record(here(model))
+
+
 GRADIENT = "\n{i}g = tape.gradient(y, v)\n{i}optimizer.apply_gradients(zip(g, v))"
 STEPS = {
     "made in the with": "for x in xs:\n    with tf.GradientTape() as tape: y = f(x)"

@@ -569,6 +569,17 @@ SILENT = {
 }
 
 FLAGGED = {
+    "under a tape that nobody asks for a gradient": (
+        """
+        for epoch in range(10):
+            train(model, dataset)
+            for x, y in validation:
+                with tf.GradientTape() as tape:
+                    loss = loss_fn(y, model(x))
+                mean.update_state(loss)
+        """,
+        [6],
+    ),
     "a method of a model, by which whoever has it makes sentences": (
         """
         class Net(tf.keras.Model):

@@ -255,7 +255,14 @@ class Parts:
     passing: Passing = part("rewriting.passing.Passing", "infer", "calls")
     # What belongs to gradient steps.
     parts_of_steps: PartsOfSteps = part(
-        "training.parts_of_steps.PartsOfSteps", "infer", "calls", "compiled", "loops", "steps", "seldom"
+        "training.parts_of_steps.PartsOfSteps",
+        "infer",
+        "calls",
+        "compiled",
+        "loops",
+        "steps",
+        "seldom",
+        "tapes",
     )
     # What is surely traced, and which values in it are tensors of the graph.
     symbolic: Symbolic = part("execution.symbolic.Symbolic", "infer", "calls", "compiled", "text")

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function, Scope
+from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.readers import Readers
@@ -56,6 +57,35 @@ class Tapes:
         """The nodes that give a name its values."""
         bindings = home.bindings.get(name, ()) if home is not None else ()
         return frozenset(binding.node for binding in bindings)
+
+    def around(self, node: cst.CSTNode) -> cst.With | None:
+        """The innermost `with` whose tape records what `node` does."""
+        return tape_around(self._infer, node)
+
+    def record(self, node: cst.CSTNode) -> bool:
+        """Whether a tape in the same function records what `node` does and may be asked for a gradient of that."""
+        around = self.around(node)
+        return around is not None and (not self._is_never_asked(around) or self.record(around))
+
+    @remembered
+    def _is_never_asked(self, node: cst.With) -> bool:
+        """Whether nobody asks for a gradient of the tapes that a `with` opens, which are made there or have a name of their own."""
+        function = self._calls.function_at(node)
+        tapes = [Tape(node, made, target, function) for made, target in opened(self._infer, node)]
+        given = [item.item for item in node.items if self._infer.value(item.item).kind == "tape"]
+        nameless = [
+            item
+            for item in node.items
+            if item.asname is None
+            and isinstance(item.item, cst.Call)
+            and self._infer.names.qualified(item.item.func) == "tf.GradientTape"
+        ]
+        known = len(tapes) + len(nameless)
+        return 0 < known == len(given) and not any(map(self._is_asked, tapes))
+
+    def _is_asked(self, tape: Tape) -> bool:
+        calls = map(self.call_on, self.mentions(tape))
+        return any(call is None or callee_name(call) != "watch" for call in calls)
 
     def call_on(self, mention: cst.Name) -> cst.Call | None:
         """The call of a method of the tape that `mention` belongs to: `tape.gradient(loss, variables)`."""

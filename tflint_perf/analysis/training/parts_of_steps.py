@@ -13,7 +13,7 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import Seldom
 from tflint_perf.analysis.execution.op_loops import is_read
 from tflint_perf.analysis.execution.steps import GradientSteps
-from tflint_perf.analysis.execution.tapes import is_under_tape
+from tflint_perf.analysis.execution.tapes import Tapes
 from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.flow import loops_around, runs_beside
 from tflint_perf.analysis.python.scopes import Function
@@ -36,6 +36,7 @@ class PartsOfSteps:
         loops: Loops,
         steps: GradientSteps,
         seldom: Seldom,
+        tapes: Tapes,
     ) -> None:
         self._infer = infer
         self._calls = calls
@@ -43,13 +44,14 @@ class PartsOfSteps:
         self._loops = loops
         self._steps = steps
         self._seldom = seldom
+        self._tapes = tapes
         self._walk = infer.walk
         self._known: dict[Function, bool] = {}
 
     def has(self, call: cst.Call) -> bool:
         """Whether the forward pass `call` is part of a gradient step, or computes tensors for one. What becomes an
         array of NumPy is a pass of its own."""
-        if is_under_tape(self._infer, call):
+        if self._tapes.record(call):
             return True
         return self.belongs(call) and not (self._is_beside(call) and self._goes_to_host(call, 0))
 
@@ -60,7 +62,7 @@ class PartsOfSteps:
             return self._runs_once_a_step(call)
         sites = self._calls.sites(function)
         return bool(sites) and all(
-            self._is_in_step(site) and self._runs_once_a_step(site) and not is_under_tape(self._infer, site)
+            self._is_in_step(site) and self._runs_once_a_step(site) and not self._tapes.record(site)
             for site in sites
         )
 
@@ -72,7 +74,7 @@ class PartsOfSteps:
 
     def belongs(self, node: cst.CSTNode) -> bool:
         """Whether a gradient step runs `node`: under its tape, beside it, or in a function that it calls."""
-        if is_under_tape(self._infer, node) or self._is_in_step(node):
+        if self._tapes.record(node) or self._is_in_step(node):
             return True
         function = self._calls.function_at(node)
         if function is None:
@@ -83,7 +85,7 @@ class PartsOfSteps:
             for caller in self._calls.callers_outside(function)
             if caller.how == "call" and caller.per_step and not caller.guarded
         ]
-        if (called or outside) and all(is_under_tape(self._infer, site) for site in called):
+        if (called or outside) and all(self._tapes.record(site) for site in called):
             if all(caller.taped for caller in outside):
                 return True
         if self._loops.innermost_loop(node) is not None:
