@@ -144,29 +144,62 @@ def _same_in_graph(
 
 
 def split_forward(edit: Editor, call: cst.Call, name: str) -> Repair | Refusal:
-    """Move a statement that runs a model, and the ops on what that gives, into a `tf.function`."""
+    """Move a statement that runs a model, and what is computed of that, into a `tf.function`: ops, losses and metrics."""
     model = edit.model
     statement = model.statement_of(call)
-    if not isinstance(statement, cst.Assign):
+    if not isinstance(statement, cst.Assign) and _updated_metric(model, statement) is None:
         return Refusal("the forward pass is not a statement of its own", call)
-    block = model.walk.at[statement].block
-    start = end = block.statements.index(statement)
-    function = model.function_at(call)
-    for later in block.statements[start + 1 :]:
-        if not isinstance(later, cst.Assign) or model.value(later.value).kind not in ("tensor", "unknown"):
-            break
-        read = {part.value for part in descendants(later.value) if isinstance(part, cst.Name)}
-        if not read & names_written(block.statements[start : end + 1]):
-            break
-        if model.tracing.obstacles_in_statement(later, function, block.statements[start : end + 2]):
-            break
-        end += 1
-    made = _Step(edit, block, block.statements[start : end + 1], statement).repair(name)
-    if isinstance(made, Refusal) and end > start:
-        made = _Step(edit, block, [statement], statement).repair(name)
+    stretch = pass_with_results(model, call)
+    evaluates = is_evaluated(model, stretch)
+    made = _Step(edit, model.walk.at[stretch[0]].block, stretch, stretch[0]).repair(
+        "test_step" if evaluates else name
+    )
+    if isinstance(made, Refusal) and len(stretch) > 1:
+        made = _Step(edit, model.walk.at[stretch[0]].block, stretch[:1], stretch[0]).repair(name)
     if isinstance(made, Refusal):
         return means_the_same_in_graph(edit, made.node) or made
     return made
+
+
+def pass_with_results(model: Model, call: cst.Call) -> list[cst.CSTNode]:
+    """The statement that runs a model, or the tape around it that nobody asks for a gradient, with those right behind it that
+    compute something of what it gives, or update a metric by that, and can be traced."""
+    tape = model.tapes.around(call)
+    first = model.statement_of(call) if tape is None or model.tapes.record(call) else tape
+    at, function = model.walk.at[first], model.function_at(call)
+    start = end = at.block.statements.index(first)
+    for later in at.block.statements[start + 1 :]:
+        is_op = isinstance(later, cst.Assign) and model.value(later.value).kind in ("tensor", "unknown")
+        if not is_op and _updated_metric(model, later) is None:
+            break
+        computed = later.value if isinstance(later, cst.Assign) else later
+        read = {part.value for part in descendants(computed) if isinstance(part, cst.Name)}
+        if not read & names_written(at.block.statements[start : end + 1]):
+            break
+        if model.tracing.obstacles_in_statement(later, function, at.block.statements[start : end + 2]):
+            break
+        end += 1
+    return at.block.statements[start : end + 1]
+
+
+def is_evaluated(model: Model, stretch: Sequence[cst.CSTNode]) -> bool:
+    """Whether what a model gives is compared with what is right: some statements compute a loss or update a metric."""
+    return any(
+        isinstance(part, cst.Call)
+        and (model.value(part.func).kind in ("loss", "metric") or callee_name(part) == "update_state")
+        for statement in stretch
+        for part in descendants(statement)
+    )
+
+
+def _updated_metric(model: Model, statement: cst.CSTNode) -> cst.BaseExpression | None:
+    """The metric that a statement updates and does nothing else: `accuracy.update_state(labels, logits)`."""
+    match statement:
+        case cst.Expr(value=cst.Call(func=cst.Attribute(value=metric, attr=cst.Name("update_state")))):
+            return metric if model.value(metric).kind == "metric" else None
+        case cst.Expr(value=cst.Call(func=metric)):
+            return metric if model.value(metric).kind == "metric" else None
+    return None
 
 
 def _widened(model: Model, block: Block, start: int, end: int) -> tuple[int, int]:

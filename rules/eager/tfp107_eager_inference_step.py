@@ -19,6 +19,7 @@ from .compiled_forward import compile_call, compile_forward
 from .compiling import compile_function, once_switched_on
 from .forward_passes import ForwardPass, ForwardPasses, is_cut_from_what_gets_longer
 from .shapes import Shapes
+from .split_step import is_evaluated, pass_with_results
 
 # So many layers are no forward pass like that of the experiment, which has 13.
 _FEW = 6
@@ -37,8 +38,8 @@ class EagerInferenceStep(Rule):
 
     ## What it does
 
-    Reports a model or layer that is called directly per step outside compiled code and outside a gradient tape: an
-    evaluation loop, an agent's `act`, a teacher that a student learns from. One finding per forward pass: what runs
+    Reports a model or layer that is called directly per step outside compiled code and outside a gradient tape that is asked
+    for gradients: an evaluation loop, an agent's `act`, a teacher that a student learns from. One finding per forward pass: what runs
     on the results of a model belongs to its pass.
 
     ## Why is this bad?
@@ -114,6 +115,7 @@ class EagerInferenceStep(Rule):
                 f"`{model.module.code_for_node(call.func)}` runs in eager mode, op by op, on each step; {once_switched_on(model, remedy)}",
                 partial(_compile, found=found),
                 bold=partial(_compile_apart, found=found),
+                bold_first=_is_computed_with(model, found),
                 # The experiment has a model of many layers, whose inputs have one shape.
                 as_measured=not grows
                 and not padded
@@ -186,6 +188,14 @@ def _is_now_and_then(model: Model, call: cst.Call) -> bool:
     """Whether the loops that run a forward pass again and again, as an evaluation does, are themselves behind `step % n`."""
     loops = model.loops.running(call, lambda site: not model.parts_of_steps.has(site))
     return bool(loops) and all(model.guard_of(loop.node) is not None for loop in loops)
+
+
+def _is_computed_with(model: Model, found: ForwardPass) -> bool:
+    """Whether losses, metrics or ops of the loop around a forward pass use what it gives, and can be compiled with it."""
+    if found.function is not None and found.loop is None:
+        return False
+    stretch = pass_with_results(model, found.calls[0])
+    return len(stretch) > 1 or is_evaluated(model, stretch)
 
 
 def _compile(edit: Editor, found: ForwardPass) -> Repair | Refusal:

@@ -678,6 +678,88 @@ def test_the_acting_path_becomes_one_compiled_function() -> None:
     assert "    action = run_model(tf.convert_to_tensor(state))\n    return action.numpy()\n" in text
 
 
+EVALUATED = """\
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+model.compile("adam", "mse")
+loss_fn = tf.keras.losses.MeanSquaredError()
+mean, error = tf.keras.metrics.Mean(), tf.keras.metrics.MeanAbsoluteError()
+tests = tf.data.Dataset.from_tensor_slices((inputs, outputs)).batch(32)
+
+{}for epoch in range(100):
+    model.fit(training)
+    for x, y in tests:
+{}    print(float(mean.result()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "compiled", "left"),
+    [
+        (
+            """\
+            answer = model(x, training=False)
+            loss = loss_fn(y, answer)
+            # how far off
+            mean.update_state(loss)
+            error(y, answer)
+            """,
+            """\
+            answer = model(x, training=False)
+            loss = loss_fn(y, answer)
+            # how far off
+            mean.update_state(loss)
+            error(y, answer)
+            """,
+            "test_step(x, y)\n",
+        ),
+        ("error(y, model(x))\n", "error(y, model(x))\n", "test_step(y, x)\n"),
+        (
+            """\
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            mean(loss)
+            """,
+            """\
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            mean(loss)
+            """,
+            "test_step(y, x)\n",
+        ),
+        (
+            """\
+            loss = loss_fn(y, model(x))
+            losses.append(float(loss))
+            mean(loss)
+            """,
+            """\
+            loss = loss_fn(y, model(x))
+            return loss
+            """,
+            "loss = test_step(y, x)\nlosses.append(float(loss))\nmean(loss)\n",
+        ),
+    ],
+    ids=["loss and metrics", "one statement", "under a tape that nobody asks", "as far as it can be traced"],
+)
+def test_losses_and_metrics_are_compiled_with_the_forward_pass_that_they_judge(
+    loop: str, compiled: str, left: str
+) -> None:
+    text = fixed("TFP107", EVALUATED.format("", indent(dedent(loop), " " * 8)), bold=True)
+    step = left.partition(" = ")[2] or left
+    function = f"\n@tf.function(reduce_retracing=True)\ndef {step.partition(chr(10))[0]}:\n"
+    assert text == EVALUATED.format(
+        function + indent(dedent(compiled), " " * 4) + "\n\n", indent(left, " " * 8)
+    )
+
+
+def test_ops_behind_a_forward_pass_whose_results_the_host_keeps_stay_in_the_loop() -> None:
+    text = fixed("TFP107", EVALUATED.format("", "        answers.append(model(x))\n"), bold=True)
+    assert "        answers.append(run_model(x))\n" in text
+    assert "test_step" not in text
+
+
 def test_a_call_in_the_middle_of_an_expression_of_the_host_is_compiled_alone() -> None:
     text = fixed(
         "TFP107", FORWARD.format("return int(np.argmax(model(state, training=False)[0]))"), bold=True

@@ -419,10 +419,42 @@ for step in range(20):
 print(np.round(loss.numpy(), 4), np.round(learner.q.get_weights()[1], 4))
 """
 
+EVALUATING = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+model = tf.keras.Sequential([tf.keras.layers.Dense(16), tf.keras.layers.Dropout(0.5), tf.keras.layers.Dense(3)])
+optimizer = tf.keras.optimizers.Adam()
+loss_fn = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+accuracy, mean = tf.keras.metrics.SparseCategoricalAccuracy(), tf.keras.metrics.Mean()
+rng = np.random.default_rng(0)
+x, y = rng.normal(size=(200, 4)).astype("float32"), rng.integers(0, 3, 200)
+training = tf.data.Dataset.from_tensor_slices((x, y)).batch(16)
+tests = tf.data.Dataset.from_tensor_slices((x, y)).batch(32)
+for epoch in range(3):
+    for images, labels in training:
+        with tf.GradientTape() as tape:
+            loss = loss_fn(labels, model(images, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    for images, labels in tests:
+        logits = model(images, training=False)
+        loss = loss_fn(labels, logits)
+        mean.update_state(loss)
+        accuracy(labels, logits)
+    for images, labels in tests:
+        with tf.GradientTape() as tape:
+            logits = model(images, training=False)
+        accuracy.update_state(labels, logits)
+    print(epoch, np.round([loss, mean.result(), accuracy.result()], 4))
+    mean.reset_state()
+"""
+
 
 @pytest.mark.parametrize(
     "source",
-    [ACTOR_CRITIC, REPLAY, BATCHES, MASKED, SPREAD, IN_A_LOOP, TWINS, ATTENDING, TARGETS],
+    [ACTOR_CRITIC, REPLAY, BATCHES, MASKED, SPREAD, IN_A_LOOP, TWINS, ATTENDING, TARGETS, EVALUATING],
     ids=[
         "actor-critic",
         "replay",
@@ -433,6 +465,7 @@ print(np.round(loss.numpy(), 4), np.round(learner.q.get_weights()[1], 4))
         "twins",
         "attending",
         "targets",
+        "evaluating",
     ],
 )
 def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path, forks: Forks) -> None:
