@@ -35,6 +35,8 @@ from .model_calls import CompiledModels
 from .shapes import Shapes
 from .split_step import split
 
+_ASKED_FOR = "what a minimizer asks for, the loss and its gradients, is computed"
+
 
 class EagerTrainStep(Rule):
     """A gradient step that runs in eager mode, op by op, on each step.
@@ -43,7 +45,9 @@ class EagerTrainStep(Rule):
 
     Reports a `tf.GradientTape` whose gradients are applied (`apply_gradients`, `minimize`, `assign_sub`) per step
     outside compiled code: inline in the training loop, or in a function or method that is not compiled. Also
-    `optimizer.minimize(loss, variables)` where `loss` is a function: it opens a tape itself.
+    `optimizer.minimize(loss, variables)` where `loss` is a function: it opens a tape itself. And a tape in a function that gives
+    a minimizer a loss and its gradients, `scipy.optimize.minimize(loss_and_gradients, start, jac=True)`, which asks for them
+    again and again.
 
     ## Why is this bad?
 
@@ -103,7 +107,9 @@ class EagerTrainStep(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         trained = {_trained(step) for step in model.steps.all()}
         elsewhere = {
-            step.tape: [step] for step in model.steps.given_back if _is_applied_elsewhere(model, step)
+            step.tape: [step]
+            for step in model.steps.given_back
+            if _is_applied_elsewhere(model, step) or model.steps.are_minimized(step)
         }
         places = model.steps.by_tape | {call: [] for call in model.steps.without_tape} | elsewhere
         for place, steps in places.items():
@@ -114,13 +120,14 @@ class EagerTrainStep(Rule):
                 or _is_switched_off(model, place)
                 or _is_of_few_steps(model, place)
                 or _trains_each_part_once(model, place, steps)
+                or (_is_minimized(model, steps) and _left_eager(model, steps))
                 or model.programs.leaves_out(model.function_at(place))
             ):
                 continue
             varies = _gets_varying_shapes(model, place)
             made_by = "@tf.function(reduce_retracing=True)" if varies else "@tf.function"
             left = _left_eager(model, steps)
-            eager = left or "the gradient step runs"
+            eager = left or (_ASKED_FOR if _is_minimized(model, steps) else "the gradient step runs")
             anew = _made_anew(model, steps)
             whole = "the whole step" if left else "it" if anew is None else "the step"
             remedy = f"compile {whole} with `{made_by}`"
@@ -157,6 +164,11 @@ def _made_anew(model: Model, steps: list[GradientStep]) -> cst.BaseExpression | 
         if trained is not None and model.value(trained).kind == "model" and model.lifetimes.is_short(trained):
             return trained
     return None
+
+
+def _is_minimized(model: Model, steps: list[GradientStep]) -> bool:
+    """Whether a minimizer such as SciPy's takes the gradients, and nothing here applies them."""
+    return any(not step.applied and model.steps.are_minimized(step) for step in steps)
 
 
 def _only_assigns(steps: list[GradientStep]) -> bool:
@@ -343,6 +355,8 @@ def _split(
     loop = model.loops.innermost_loop(step.tape)
     calls = [call for step in steps for call in (*step.gradients, *step.applied)]
     calls = [call for call in calls if loop is None or loop in loops_around(model.loops.innermost_loop(call))]
+    if _is_minimized(model, steps):
+        return split(edit, step.tape, calls, "compute_gradients")
     whole = _function_of_the_whole(model, step)
     if whole is not None:
         return compile_function(edit, whole, bold=True)

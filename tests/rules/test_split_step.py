@@ -678,6 +678,45 @@ def test_the_acting_path_becomes_one_compiled_function() -> None:
     assert "    action = run_model(tf.convert_to_tensor(state))\n    return action.numpy()\n" in text
 
 
+ASKED = """\
+import numpy as np
+import scipy.optimize
+import tensorflow as tf
+
+
+class Solver:
+    def __init__(self, x, y):
+        self.x, self.y = tf.constant(x), tf.constant(y)
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+
+    def solve(self, start):
+{}        def loss_and_gradients(flat):
+            self.assign(flat)
+{}
+            return loss.numpy(), np.concatenate([part.numpy().ravel() for part in gradients])
+
+        return scipy.optimize.minimize(loss_and_gradients, start, jac=True)
+"""
+
+
+def test_what_a_minimizer_asks_for_is_compiled_and_what_it_gives_stays_on_the_host() -> None:
+    step = """\
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(self.model(self.x) - self.y))
+        gradients = tape.gradient(loss, self.model.trainable_variables)
+    """
+    step = dedent(step).strip()
+    assert fixed("TFP101", ASKED.format("", indent(step, " " * 12)), bold=True) == ASKED.format(
+        indent(
+            "@tf.function(reduce_retracing=True)\ndef compute_gradients():\n"
+            + indent(step, "    ")
+            + "\n    return loss, gradients\n\n",
+            " " * 8,
+        ),
+        " " * 12 + "loss, gradients = compute_gradients()",
+    )
+
+
 EVALUATED = """\
 import tensorflow as tf
 

@@ -38,7 +38,36 @@ ONE_LAYER = (
     "with tf.GradientTape() as tape:\n    loss = layer(zeros)\nweights = layer.trainable_variables\n"
     "optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))\n"
 )
+# A function that a minimizer of SciPy may be given, and what gives it that, with the file's other functions in between.
+ASKED = """\
+import scipy.optimize as sopt
+from scipy.optimize import minimize
+def both(flat):
+    assign(flat)
+    with tf.GradientTape() as tape:
+        loss = loss_fn(y, model(x))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    return loss.numpy(), flatten(gradients)
+{rest}
+"""
 SILENT = {
+    "a function that a minimizer asks for no gradients": ASKED.format(rest="minimize(both, start)"),
+    "a function that a minimizer asks for a loss that is made of gradients, under another tape": (
+        "from scipy.optimize import minimize\n"
+        "def residual():\n    with tf.GradientTape() as tape:\n        u = model(x)\n"
+        "    return loss_fn(tape.gradient(u, x))\n"
+        "@tf.function\ndef compute():\n    with tf.GradientTape() as outer:\n        loss = residual()\n"
+        "    return loss, outer.gradient(loss, model.trainable_variables)\n"
+        "def both(flat):\n    loss, gradients = compute()\n    return loss.numpy(), flatten(gradients)\n"
+        "minimize(both, start, jac=True)\n"
+    ),
+    "a compiled loss, of which a minimizer asks for gradients": (
+        "from scipy.optimize import minimize\n"
+        "@tf.function\ndef compute():\n    return loss_fn(y, model(x))\n"
+        "def both(flat):\n    with tf.GradientTape() as tape:\n        loss = compute()\n"
+        "    return loss.numpy(), flatten(tape.gradient(loss, model.trainable_variables))\n"
+        "minimize(both, start, jac=True)\n"
+    ),
     "a step for each layer, which makes an optimizer's slots": (
         "class Builder:\n  def __init__(self, net):\n    self.net = net\n    self.make_slots()\n"
         "  def make_slots(self):\n    for at in range(2, self.net.depth):\n      layer = self.net.heads[at]\n"
@@ -152,6 +181,12 @@ SILENT = {
     "everything compiled": "@tf.function\ndef train():\n  for x, y in dataset:\n" + inline(4) + "train()\n",
 }
 FLAGGED = {
+    "a function that SciPy asks for a loss and its gradients": (
+        ASKED.format(rest="minimize(both, start, jac=True)"), 9),
+    "a function that SciPy asks for both unless it is told otherwise": (
+        ASKED.format(rest="sopt.fmin_l_bfgs_b(both, start)"), 9),
+    "a function that SciPy asks for gradients alone": (
+        ASKED.format(rest="sopt.minimize(loss, start, jac=lambda flat: both(flat)[1])"), 9),
     "a step for each layer in each step": (
         "for x, y in dataset:\n  for layer in model.layers:\n" + indent(ONE_LAYER, " " * 4), 7),
     "a step for each layer, in a function that may run on each step": (

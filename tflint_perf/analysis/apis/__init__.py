@@ -178,6 +178,8 @@ Graphs of TensorFlow 1
 - `assigns`, `assigns-whole`: gives a variable a value; all of it. `looks-up-variable`: makes one, or finds it.
 - `starts-iterator`: an iterator that begins where the dataset begins.
 - `trains`, `minimizes`, `minimizes-on-host`, `makes-train-op`: trains, or makes the op that does.
+- `gradients-by=`: a minimizer that asks for gradients again and again: by which name it is given what gives them; `True` there says
+  that the function which it is given first does. `asks-for-both`: that one gives the loss and its gradients unless it is told so.
 
 Datasets
 

@@ -12,14 +12,17 @@ from typing import TypeVar
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import fact, has, last_names
 from tflint_perf.analysis.execution.tapes import opened, tape_around
 from tflint_perf.analysis.python.dead_code import never_runs
+from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
     constant_entries,
     descendants,
+    is_name,
     key_of,
     keyed_targets,
     keyword_argument,
@@ -91,6 +94,7 @@ class GradientSteps:
         self._calls = calls
         self._walk = infer.walk
         self._steps: list[GradientStep] | None = None
+        self._minimized: dict[Function, bool] = {}
 
     def all(self) -> list[GradientStep]:
         """Every gradient step, in the order of the text."""
@@ -136,6 +140,47 @@ class GradientSteps:
             if step.tape not in self.by_tape
             and any(self._uses_of_gradient(call, step.function, _END)[1] for call in step.gradients)
         ]
+
+    def are_minimized(self, step: GradientStep) -> bool:
+        """Whether a minimizer asks again and again for the gradients that a step gives back, and trains by them: the function
+        around its tape, or one that gives back what that gives."""
+        return step.function is not None and leads_to(
+            step.function, self._minimized, self._is_given_to_minimizer
+        )
+
+    def _is_given_to_minimizer(self, function: Function) -> bool | list[Function]:
+        if function in self._asked_by_minimizers:
+            return True
+        sites = [(site, self._calls.function_at(site)) for site in self._calls.sites(function)]
+        # What is made of gradients under another tape is a loss.
+        return [
+            caller
+            for site, caller in sites
+            if caller is not None
+            and tape_around(self._infer, site) is None
+            and self._uses_of_gradient(site, caller, _END)[1]
+        ]
+
+    @cached_property
+    def _asked_by_minimizers(self) -> frozenset[Function]:
+        """The functions that are given to minimizers as what gives gradients, alone or with the loss."""
+        found: set[Function] = set()
+        for name in last_names("gradients-by"):
+            for call in self._walk.calls.get(name, ()):
+                given = self._giving_gradients(call)
+                function = self._infer.value(given).function if given is not None else None
+                if function is not None:
+                    found.add(function)
+        return frozenset(found)
+
+    def _giving_gradients(self, call: cst.Call) -> cst.BaseExpression | None:
+        """What gives a minimizer gradients: what it is told to ask for them, or the function that gives it the loss."""
+        name = self._infer.names.qualified(call.func)
+        told = keyword_argument(call, fact(name, "gradients-by"))
+        if told is not None and not is_name(told, "True"):
+            return told
+        asks_both = told is not None or has(name, "asks-for-both")
+        return call.args[0].value if asks_both and call.args and not call.args[0].star else None
 
     def are_applied(self, given: cst.Call) -> bool:
         """Whether what `given` returns changes variables, as gradients do that another file computes."""

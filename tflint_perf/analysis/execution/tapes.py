@@ -73,13 +73,7 @@ class Tapes:
         function = self._calls.function_at(node)
         tapes = [Tape(node, made, target, function) for made, target in opened(self._infer, node)]
         given = [item.item for item in node.items if self._infer.value(item.item).kind == "tape"]
-        nameless = [
-            item
-            for item in node.items
-            if item.asname is None
-            and isinstance(item.item, cst.Call)
-            and self._infer.names.qualified(item.item.func) == "tf.GradientTape"
-        ]
+        nameless = [item for item in node.items if item.asname is None and _is_made(self._infer, item.item)]
         known = len(tapes) + len(nameless)
         return 0 < known == len(given) and not any(map(self._is_asked, tapes))
 
@@ -105,9 +99,13 @@ def opened(infer: Inference, node: cst.With) -> Iterator[tuple[cst.Call, cst.Nam
         found = infer.bindings_reaching(made) if isinstance(made, cst.Name) else None
         if found is not None and len(found[1]) == 1 and found[1][0].path == ():
             made, name = found[1][0].value, name or found[1][0].node
-        if isinstance(made, cst.Call) and isinstance(name, cst.Name):
-            if infer.names.qualified(made.func) == "tf.GradientTape":
-                yield made, name
+        if isinstance(made, cst.Call) and isinstance(name, cst.Name) and _is_made(infer, made):
+            yield made, name
+
+
+def _is_made(infer: Inference, node: cst.BaseExpression) -> bool:
+    """Whether `node` makes a tape."""
+    return isinstance(node, cst.Call) and infer.names.qualified(node.func) == "tf.GradientTape"
 
 
 def is_under_tape(infer: Inference, node: cst.CSTNode) -> bool:
