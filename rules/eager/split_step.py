@@ -166,20 +166,27 @@ def pass_with_results(model: Model, call: cst.Call) -> list[cst.CSTNode]:
     compute something of what it gives, or update a metric by that, and can be traced."""
     tape = model.tapes.around(call)
     first = model.statement_of(call) if tape is None or model.tapes.record(call) else tape
-    at, function = model.walk.at[first], model.function_at(call)
-    start = end = at.block.statements.index(first)
-    for later in at.block.statements[start + 1 :]:
+    block = model.walk.at[first].block
+    start = block.statements.index(first)
+    return block.statements[start : _with_results(model, block, start, start + 1)]
+
+
+def _with_results(model: Model, block: Block, start: int, end: int) -> int:
+    """The end of a stretch with what stands right behind it and computes something of its results, or updates a metric by them,
+    and can be traced."""
+    function = model.function_at(block.statements[start])
+    for later in block.statements[end:]:
         is_op = isinstance(later, cst.Assign) and model.value(later.value).kind in ("tensor", "unknown")
         if not is_op and _updated_metric(model, later) is None:
             break
         computed = later.value if isinstance(later, cst.Assign) else later
         read = {part.value for part in descendants(computed) if isinstance(part, cst.Name)}
-        if not read & names_written(at.block.statements[start : end + 1]):
+        if not read & names_written(block.statements[start:end]):
             break
-        if model.tracing.obstacles_in_statement(later, function, at.block.statements[start : end + 2]):
+        if model.tracing.obstacles_in_statement(later, function, block.statements[start : end + 1]):
             break
         end += 1
-    return at.block.statements[start : end + 1]
+    return end
 
 
 def is_evaluated(model: Model, stretch: Sequence[cst.CSTNode]) -> bool:
@@ -190,6 +197,16 @@ def is_evaluated(model: Model, stretch: Sequence[cst.CSTNode]) -> bool:
         for statement in stretch
         for part in descendants(statement)
     )
+
+
+def has_results_behind(model: Model, first: cst.CSTNode, calls: Sequence[cst.CSTNode]) -> bool:
+    """Whether a metric is updated right behind a step, by what it gives: what is compiled without that leaves its ops eager."""
+    block = model.walk.at[first].block
+    ends = [model.own(Crossings).in_block(call, block) for call in calls]
+    numbers = [block.statements.index(statement) for statement in (first, *ends) if statement is not None]
+    end = _with_deletions(block, min(numbers), max(numbers) + 1)
+    behind = block.statements[end : _with_results(model, block, min(numbers), end)]
+    return any(_updated_metric(model, statement) is not None for statement in behind)
 
 
 def _updated_metric(model: Model, statement: cst.CSTNode) -> cst.BaseExpression | None:
@@ -214,7 +231,8 @@ def _widened(model: Model, block: Block, start: int, end: int) -> tuple[int, int
     high = end
     while high < len(block.statements) and _updates(model, block.statements[high]):
         high += 1
-    return low, _with_deletions(block, low, high)
+    high = _with_deletions(block, low, high)
+    return low, _with_results(model, block, low, high)
 
 
 def _with_next_steps(model: Model, block: Block, first: cst.CSTNode, end: int) -> int:

@@ -33,7 +33,7 @@ from .crossing import Crossings
 from .extract import extract
 from .model_calls import CompiledModels
 from .shapes import Shapes
-from .split_step import split
+from .split_step import has_results_behind, split
 
 _ASKED_FOR = "what a minimizer asks for, the loss and its gradients, is computed"
 
@@ -150,8 +150,10 @@ class EagerTrainStep(Rule):
                 and not model.programs.is_recurrent(),
                 # What is dear, the passes forward and backward, is compiled.
                 minor=bool(left),
-                # Compiled alone, what computes the gradients leaves the optimizer in eager mode.
-                bold_first=any(_is_spread(model, step) for step in steps),
+                # Compiled alone, what computes the gradients leaves the optimizer in eager mode, and a step its metrics.
+                bold_first=any(
+                    _is_spread(model, step) or _is_followed_by_metric(model, step) for step in steps
+                ),
             )
 
 
@@ -392,6 +394,13 @@ def _is_spread(model: Model, step: GradientStep) -> bool:
     """Whether the gradients are applied outside the function that computes them."""
     return step.function is not None and all(
         model.function_at(call) is not step.function for call in step.applied
+    )
+
+
+def _is_followed_by_metric(model: Model, step: GradientStep) -> bool:
+    """Whether a loop makes the step, and updates a metric by it that would be left eager."""
+    return model.loops.innermost_loop(step.tape) is not None and has_results_behind(
+        model, step.tape, [*step.gradients, *step.applied]
     )
 
 

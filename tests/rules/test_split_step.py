@@ -793,6 +793,53 @@ def test_losses_and_metrics_are_compiled_with_the_forward_pass_that_they_judge(
     )
 
 
+UPDATED = """\
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+optimizer = tf.keras.optimizers.Adam()
+loss_fn = tf.keras.losses.MeanSquaredError()
+mean, error = tf.keras.metrics.Mean(), tf.keras.metrics.MeanAbsoluteError()
+training = tf.data.Dataset.from_tensor_slices((inputs, outputs)).batch(32)
+
+{}for epoch in range(100):
+    for step, (x, y) in enumerate(training):
+{}        if step % 100 == 0:
+            print(float(loss))
+    print(float(mean.result()))
+    mean.reset_state()
+"""
+UPDATING = """\
+with tf.GradientTape() as tape:
+    answer = model(x, training=True)
+    loss = loss_fn(y, answer)
+gradients = tape.gradient(loss, model.trainable_variables)
+optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+"""
+
+
+def test_metrics_are_compiled_with_the_step_that_they_are_updated_by() -> None:
+    metrics = "mean.update_state(loss)\nerror(y, answer)  # how far off\n"
+    text = fixed("TFP101", UPDATED.format("", indent(UPDATING + metrics, " " * 8)), bold=True)
+    function = "\n@tf.function(reduce_retracing=True)\ndef train_step(x, y):\n"
+    assert text == UPDATED.format(
+        function + indent(UPDATING + metrics, " " * 4) + "    return loss\n\n\n",
+        "        loss = train_step(x, y)\n",
+    )
+
+
+def test_a_metric_that_the_host_is_asked_about_before_stays_behind_the_step() -> None:
+    behind = "losses.append(loss.numpy())\nmean.update_state(loss)\n"
+    text = fixed("TFP101", UPDATED.format("", indent(UPDATING + behind, " " * 8)), bold=True)
+    assert f"        loss = train_step(x, y)\n{indent(behind, ' ' * 8)}" in text
+
+
+def test_unsafe_fixes_leave_metrics_behind_the_step() -> None:
+    metrics = "mean.update_state(loss)\n"
+    text = fixed("TFP101", UPDATED.format("", indent(UPDATING + metrics, " " * 8)))
+    assert f"train_step(x, y)\n{indent(metrics, ' ' * 8)}" in text
+
+
 def test_ops_behind_a_forward_pass_whose_results_the_host_keeps_stay_in_the_loop() -> None:
     text = fixed("TFP107", EVALUATED.format("", "        answers.append(model(x))\n"), bold=True)
     assert "        answers.append(run_model(x))\n" in text

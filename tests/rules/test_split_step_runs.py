@@ -438,6 +438,9 @@ for epoch in range(3):
             loss = loss_fn(labels, model(images, training=True))
         gradients = tape.gradient(loss, model.trainable_variables)
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        mean(loss)
+    print(mean.result().numpy().round(4))
+    mean.reset_state()
     for images, labels in tests:
         logits = model(images, training=False)
         loss = loss_fn(labels, logits)

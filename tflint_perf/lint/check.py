@@ -353,6 +353,10 @@ def _fixes(report: Report, editor: Editor, source: Source, barred: str, bold: bo
     """The fixes of a report, or why it has none."""
     if report.fix is None:
         return _Fixes()
+    # What comes first has the choice of names.
+    first = (
+        report.bold(editor) if bold and report.bold_first and report.bold is not None and not barred else None
+    )
     made, cell = report.fix(editor), editor.cell(report.node)
     if barred:
         # What the rule itself has against it stays true when the layout is mended.
@@ -360,7 +364,7 @@ def _fixes(report: Report, editor: Editor, source: Source, barred: str, bold: bo
     fix, note = _mended(made, editor, source, cell)
     if report.bold is None or not (bold or (fix is None and note)):
         return _Fixes(fix, note, in_parts=_is_in_parts(made))
-    bolder = report.bold(editor)
+    bolder = first if first is not None else report.bold(editor)
     other, why_not = _mended(bolder, editor, source, cell)
     in_parts = fix is None and other is None and (_is_in_parts(made) or _is_in_parts(bolder))
     if not bold:
