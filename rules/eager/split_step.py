@@ -122,7 +122,7 @@ def split(edit: Editor, first: cst.CSTNode, calls: Sequence[cst.CSTNode], name: 
     assert isinstance(made, Refusal)
     same = _same_in_graph(edit, block.statements[start:end], made.node)
     inlined = same or inline_what_hides(edit, block.statements[start:end], made.node)
-    return inlined or step.moved_ahead() or made
+    return inlined or step.moved_ahead() or (step.rest_left(name) if made.in_parts else None) or made
 
 
 def _same_in_graph(
@@ -350,6 +350,49 @@ class _Step:
             if self._late and all(statement in of_host for statement in self._late):
                 return move_ahead_of_tape(self._edit, inner, self._split.traced, self._late, of_host)
         return None
+
+    def rest_left(self, name: str) -> Repair | None:
+        """The fix that compiles a step as far as the gradients, and leaves the rest to the host, which has something to do before:
+        it makes an optimizer, or asks how large the gradients are."""
+        split, place = self._split, self._model.infer.place
+        late = [statement for statement in self._late if statement in split.behind]
+        first = min(
+            (place(traced).order for traced in split.traced if any(self._waits_for(traced, s) for s in late)),
+            default=None,
+        )
+        if first is None:
+            return None
+        rest = [statement for statement in split.traced if place(statement).order >= first]
+        tapes = names_of_tapes(split.tapes)
+        if any(
+            self._reads(statement, tapes) or any(self._holds(tape, statement) for tape in split.tapes)
+            for statement in rest
+        ):
+            return None
+        inside = {part for statement in rest for part in descendants(statement)}
+        split.traced = [statement for statement in split.traced if statement not in rest]
+        if any(
+            place(t).order > place(s).order and self._changes_variables(t) for s in late for t in split.traced
+        ):
+            return None
+        split.behind = sorted([*split.behind, *rest], key=lambda s: place(s).order)
+        split.given = [part for part in split.given if part not in inside]
+        split.set_here = [part for part in split.set_here if part not in inside]
+        split.twins = [twin for twin in split.twins if twin.call not in inside]
+        behind = names_changed(split.behind)
+        if not any(self._reads(s, tapes) for s in split.traced) or any(
+            self._reads(moved, behind) for moved in split.before
+        ):
+            return None
+        made = self._made(name)
+        return made if isinstance(made, Repair) else None
+
+    def _waits_for(self, later: cst.CSTNode, moved: cst.CSTNode) -> bool:
+        """Whether a statement has to run behind one above it: it reads what that changes, or changes what that reads."""
+        place = self._model.infer.place
+        if place(later).order <= place(moved).order or self._holds(later, moved):
+            return False
+        return self._reads(later, names_changed([moved])) or self._reads(moved, names_changed([later]))
 
     # Where the function goes
 
@@ -731,16 +774,8 @@ class _Step:
 
     def _out_of_order(self) -> Refusal | None:
         """Why a statement can't change places with those it passes."""
-        place = self._model.infer.place
         late = self._late
-        for moved in self._split.behind:
-            written = names_changed([moved])
-            for later in self._split.traced:
-                if place(later).order <= place(moved).order or self._holds(later, moved):
-                    continue
-                if self._reads(later, written) or self._reads(moved, names_changed([later])):
-                    late.append(moved)
-                    break
+        late += [s for s in self._split.behind if any(self._waits_for(t, s) for t in self._split.traced)]
         for moved in late:
             if not self._brought_forward(moved):
                 why = self._kept_behind[moved]

@@ -818,6 +818,48 @@ optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 """
 
 
+GRADIENTS = """\
+with tf.GradientTape() as tape:
+    loss = tf.reduce_mean(tf.square(self.model(x) - y))
+grads = tape.gradient(loss, self.model.trainable_variables)
+"""
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "optimizer = tf.keras.optimizers.Adam(0.1)\n"
+        "optimizer.apply_gradients(zip(grads, self.model.trainable_variables))\n",
+        "if np.isnan(loss.numpy()):\n    raise ValueError(loss)\nself.scale = float(tf.linalg.global_norm(grads))\n"
+        "grads = [grad / self.scale for grad in grads]\n"
+        "self.optimizer.apply_gradients(zip(grads, self.model.trainable_variables))\n",
+    ],
+    ids=["an optimizer that each step makes", "a norm that Python gets"],
+)
+def test_a_step_whose_updates_need_the_host_is_compiled_as_far_as_its_gradients(rest: str) -> None:
+    method = "def learn(self, x, y):\n" + indent(GRADIENTS + rest, "    ")
+    text = split(method)
+    assert text.startswith(
+        "@tf.function(reduce_retracing=True)\ndef _train_step(self, x, y):\n" + indent(GRADIENTS, "    ")
+    )
+    assert text.endswith(indent(rest, "    ").replace("loss.numpy", "loss.numpy"))
+    assert text.count("apply_gradients") == 1
+
+
+def test_what_a_model_answers_before_its_update_is_not_asked_for_behind_it() -> None:
+    method = "def learn(self, x, y):\n" + indent(
+        GRADIENTS
+        + "self.optimizer.apply_gradients(zip(grads, self.model.trainable_variables))\n"
+        + "best = self.model(x).numpy()\n"
+        + "self.other.apply_gradients(zip([g * best for g in grads], self.model.trainable_variables))\n",
+        "    ",
+    )
+    head, _, body = split(method).partition("def learn")
+    assert body.index("_train_step(") < body.index("best = ")
+    assert "best" not in head
+    assert head.index("self.optimizer.apply") > 0
+
+
 def test_metrics_are_compiled_with_the_step_that_they_are_updated_by() -> None:
     metrics = "mean.update_state(loss)\nerror(y, answer)  # how far off\n"
     text = fixed("TFP101", UPDATED.format("", indent(UPDATING + metrics, " " * 8)), bold=True)
