@@ -520,6 +520,56 @@ def test_what_is_learned_is_the_same_twice_and_nearly_so_when_nudged(tmp_path: P
     assert max(abs(once[name] - fast[name]).max() for name in names) < 1e-3 * moved
 
 
+BY_HAND = (
+    HEAD
+    + """\
+inputs = tf.constant(x[:16])
+def slopes():
+    with tf.GradientTape() as inner:
+        inner.watch(inputs)
+        answers = model(inputs)
+    return inner.gradient(answers, inputs)
+def compute():
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((slopes() - 1.0) ** 2)
+    return loss, tape.gradient(loss, model.trainable_variables)
+sizes = [int(np.prod(v.shape)) for v in model.trainable_variables]
+at = [v.numpy() for v in model.trainable_variables]
+for number in range(90):
+    for v, new in zip(model.trainable_variables, at):
+        v.assign(new)
+    loss, gradients = compute()
+    at = [a - 0.1 * (0.0 if g is None else g.numpy()) for a, g in zip(at, gradients)]
+"""
+)
+
+
+@pytest.mark.parametrize("compiled", ["", "@tf.function\n"], ids=["eager", "compiled"])
+def test_gradients_of_gradients_make_one_step_however_many_are_compiled_together(
+    compiled: str, tmp_path: Path, forks: Forks
+) -> None:
+    program = BY_HAND.replace("def compute", f"{compiled}def compute")
+    learning = Learning(tmp_path / "learned.npz")
+    seen = _run(tmp_path, program, forks.watch, details=False, steps=20, learning=learning, optimizers=2)
+    assert (len(seen.ends), seen.optimizers) == (20, 2)
+
+
+def test_a_program_that_sets_its_weights_itself_is_nudged_by_its_gradients(
+    tmp_path: Path, forks: Forks
+) -> None:
+    import numpy as np
+
+    outs = []
+    for nudge in (False, True):
+        learning = Learning(tmp_path / f"{nudge}.npz", nudge=nudge)
+        _run(tmp_path, BY_HAND, forks.watch, details=False, steps=20, learning=learning)
+        outs.append(np.load(learning.out))
+    once, nudged = outs
+    names = [name for name in once.files if name.startswith("last")]
+    moved = max(abs(once[name] - once[name.replace("last", "first")]).max() for name in names)
+    assert 0 < max(abs(once[name] - nudged[name]).max() for name in names) < 1e-3 * moved
+
+
 def test_arguments_may_be_called_what_they_are_called(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + STEP + (
         "@tf.function\n"

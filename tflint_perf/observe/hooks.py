@@ -21,6 +21,7 @@ from tflint_perf.observe.learned import Learned
 from tflint_perf.observe.patching import replace
 from tflint_perf.observe.traced import Traces, code_of
 from tflint_perf.observe.training_hooks import TrainingRuns
+from tflint_perf.observe.user_code import Places
 from tflint_perf.observe.watcher import Watcher
 
 _IN_LOOP = re.compile(r"while_body|_body_\d|scan_fn|Dataset_|ReduceDataset|body")
@@ -113,7 +114,9 @@ class Hooks:
                         known[function] = found
                 applies, gradients, in_loop = known.get(function, (0, 0, False))
                 if applies or gradients:
-                    self._after_function(function, result, applies, in_loop)
+                    self._after_function(
+                        function, result, _kind_of(applies > 0), applies or gradients, in_loop
+                    )
                 return result
 
             return call
@@ -129,7 +132,7 @@ class Hooks:
             self._learned.before_update()
             self._watcher.leave_out(perf_counter() - began)
 
-    def _after_function(self, function: Any, result: Any, optimizers: int, in_loop: bool) -> None:
+    def _after_function(self, function: Any, result: Any, kind: str, optimizers: int, in_loop: bool) -> None:
         watcher = self._watcher
         frame = sys._getframe(2)
         updates = 1
@@ -140,7 +143,7 @@ class Hooks:
             updates = max(self._in_graph.updates_since(self._optimizers), 1)
         if self._learned is not None:
             self._learned.saw_result(watcher.count, result)
-        watcher.mark(_kind_of(optimizers > 0), _who(function), frame, updates, optimizers)
+        watcher.mark(kind, _who(function), frame, updates, optimizers)
 
     def _applying(self, cls: str, name: str) -> Callable[[ModuleType], None]:
         watcher, inside, in_graph = self._watcher, self._inside, self._in_graph
@@ -187,7 +190,7 @@ class Hooks:
                     self._before_update("gradient", "tape", sys._getframe(1))
                 result = original(tape, target, *args, **keywords)
                 if not in_graph.is_eager():
-                    in_graph.saw("gradient", "tape")
+                    in_graph.saw("gradient", _row_in_graph(watcher.places))
                 elif not inside.function:
                     if self._learned is not None:
                         self._learned.saw_loss(watcher.count, target)
@@ -384,6 +387,13 @@ class Hooks:
 def _kind_of(applies: bool) -> str:
     """What a compiled function shows that updates weights."""
     return "optimizer" if applies else "gradient"
+
+
+def _row_in_graph(places: Places) -> tuple[str, int] | None:
+    """The row of the user's that is traced: what runs is code that AutoGraph has made of it."""
+    stack = sys.modules["tensorflow.python.util.tf_stack"].extract_stack()
+    rows = ((frame.filename, frame.lineno) for frame in reversed(stack))
+    return next((row for row in rows if places.name_of(row[0]) is not None), None)
 
 
 def _who(function: Any) -> Hashable:

@@ -38,6 +38,8 @@ class Learned:
         self._losses: list[tuple[int, Any, bool]] = []
         self._session: Any = None
         self._nudged: set[int] = set()
+        # Whether gradients of this step are nudged: a minimizer that sets the weights itself takes no notice of theirs.
+        self._nudges_gradients = False
         # How often a statement has drawn: in this step, and in each graph that was made, which goes on from where the step was.
         self._draws: dict[_Drawn, int] = {}
         self._graphs: WeakKeyDictionary[Any, dict[_Drawn, range]] = WeakKeyDictionary()
@@ -136,6 +138,7 @@ class Learned:
     def after_step(self, count: int) -> None:
         """Between two steps."""
         self._draws.clear()
+        self._nudges_gradients = self._nudge and count == 1 and not self._trained
         for key, variable in self._all.items():
             if (
                 self._first.get(key) is None
@@ -163,6 +166,25 @@ class Learned:
         """A gradient was taken, also while a function is traced."""
         with suppress(Exception):  # of whatever tape this is
             self._keep(tape.watched_variables(), self._recorded)
+
+    def nudged(self, gradients: Any) -> Any:
+        """The gradients that eager code has taken, moved by one unit in the last place where they are to be."""
+        tensorflow = sys.modules["tensorflow"]
+        if not self._nudges_gradients or not tensorflow.executing_eagerly():
+            return gradients
+
+        numpy = sys.modules["numpy"]
+
+        def moved(gradient: Any) -> Any:
+            # What an embedding gets is no tensor, but rows of one.
+            if not hasattr(gradient, "numpy") or gradient.dtype not in (
+                tensorflow.float32,
+                tensorflow.float64,
+            ):
+                return gradient
+            return gradient * (1 + numpy.finfo(gradient.dtype.as_numpy_dtype).eps)
+
+        return tensorflow.nest.map_structure(moved, gradients)
 
     def _keep(self, variables: Iterable[Any], among: dict[int, Any]) -> None:
         for variable in variables:

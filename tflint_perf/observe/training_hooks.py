@@ -56,7 +56,7 @@ class TrainedHooks:
             def gradient(tape: Any, /, target: Any, *args: Any, **keywords: Any) -> Any:
                 result = original(tape, target, *args, **keywords)
                 learned.watched(tape)
-                return result
+                return learned.nudged(result)
 
             return gradient
 
