@@ -146,6 +146,7 @@ class EagerTrainStep(Rule):
                 and not left
                 and anew is None
                 and not _only_assigns(steps)
+                and not _is_minimized(model, steps)
                 and not _has_compiled_part(model, steps)
                 and not model.programs.is_recurrent(),
                 # What is dear, the passes forward and backward, is compiled.

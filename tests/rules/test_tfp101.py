@@ -185,6 +185,14 @@ FLAGGED = {
         ASKED.format(rest="minimize(both, start, jac=True)"), 9),
     "a function that SciPy asks for both unless it is told otherwise": (
         ASKED.format(rest="sopt.fmin_l_bfgs_b(both, start)"), 9),
+    "a function that computes gradients for a method that SciPy asks": (
+        "import scipy.optimize\n"
+        "class Fit:\n"
+        "    def evaluate(self, flat):\n        self.assign(flat)\n        loss, grads = self.compute(x, y)\n"
+        "        return loss.numpy(), flatten([g.numpy() for g in grads])\n"
+        "    def compute(self, x, y):\n        with tf.GradientTape() as tape:\n            loss = loss_fn(y, model(x))\n"
+        "        return loss, tape.gradient(loss, model.trainable_variables)\n"
+        "    def fit(self, start):\n        scipy.optimize.fmin_l_bfgs_b(x0=start, func=self.evaluate)\n", 12),
     "a function that SciPy asks for gradients alone": (
         ASKED.format(rest="sopt.minimize(loss, start, jac=lambda flat: both(flat)[1])"), 9),
     "a step for each layer in each step": (
@@ -324,6 +332,16 @@ FORMS = [
 @pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
 def test_it_stays_silent(source: str) -> None:
     assert flagged("TFP101", PREAMBLE + source) == []
+
+
+def test_what_a_minimizer_asks_for_is_said_to_be_that_and_tells_no_cost() -> None:
+    source = PREAMBLE + ASKED.format(rest="minimize(both, start, jac=True)")
+    assert costs_told("TFP101", source) == [False]
+    (finding,) = findings("TFP101", source)
+    assert finding.message == (
+        "what a minimizer asks for, the loss and its gradients, is computed in eager mode, op by op, on each step; "
+        "compile it with `@tf.function`"
+    )
 
 
 @pytest.mark.parametrize(("source", "row"), FLAGGED.values(), ids=FLAGGED.keys())

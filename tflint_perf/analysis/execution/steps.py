@@ -179,8 +179,9 @@ class GradientSteps:
         told = keyword_argument(call, fact(name, "gradients-by"))
         if told is not None and not is_name(told, "True"):
             return told
-        asks_both = told is not None or has(name, "asks-for-both")
-        return call.args[0].value if asks_both and call.args and not call.args[0].star else None
+        if told is None and not has(name, "asks-for-both"):
+            return None
+        return keyword_argument(call, "fun") or argument(call, 0, "func")
 
     def are_applied(self, given: cst.Call) -> bool:
         """Whether what `given` returns changes variables, as gradients do that another file computes."""
