@@ -19,7 +19,7 @@ class Repair:
     A *bold* one rewrites as an expert would who then runs the program: it rests on what reading cannot know.
 
     What an unsafe one may change is said in its title: `may_change` is what follows these words there, and `shown_by`
-    the place in the code that it is known from.
+    the place in the code that it is known from. `in_parts` says that it mends a part of what was found.
     """
 
     message: str
@@ -28,6 +28,7 @@ class Repair:
     may_change: str = ""
     shown_by: cst.CSTNode | None = None
     bold: bool = False
+    in_parts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

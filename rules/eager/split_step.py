@@ -9,6 +9,7 @@ between calls. Whether all that pays, and learns the same, a run decides: the fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 
 import libcst as cst
@@ -385,7 +386,7 @@ class _Step:
         ):
             return None
         made = self._made(name)
-        return made if isinstance(made, Repair) else None
+        return replace(made, in_parts=True) if isinstance(made, Repair) else None
 
     def _waits_for(self, later: cst.CSTNode, moved: cst.CSTNode) -> bool:
         """Whether a statement has to run behind one above it: it reads what that changes, or changes what that reads."""

@@ -366,7 +366,7 @@ def _fixes(report: Report, editor: Editor, source: Source, barred: str, bold: bo
         return _Fixes(fix, note, in_parts=_is_in_parts(made))
     bolder = first if first is not None else report.bold(editor)
     other, why_not = _mended(bolder, editor, source, cell)
-    in_parts = fix is None and other is None and (_is_in_parts(made) or _is_in_parts(bolder))
+    in_parts = fix is None and (_is_in_parts(bolder) or (other is None and _is_in_parts(made)))
     if not bold:
         # What a bold fix can't get around is in the way of the other one as well, and there may be much more of that.
         return _Fixes(
@@ -382,7 +382,7 @@ def _fixes(report: Report, editor: Editor, source: Source, barred: str, bold: bo
 
 
 def _is_in_parts(made: Repair | Refusal | None) -> bool:
-    return isinstance(made, Refusal) and made.in_parts
+    return made is not None and made.in_parts
 
 
 def _said(beside: Beside, editor: Editor) -> str:
