@@ -13,6 +13,7 @@ from tflint_perf.rule import Refusal, Repair
 
 from .compiled_forward import as_tensors, home_beside
 from .forward_function import Forward, forward_function
+from .loss_of_history import loss_of_history
 
 # With a single batch these change nothing.
 DROPPED = frozenset({"verbose", "batch_size", "shuffle", "epochs", "nb_epoch"})
@@ -29,6 +30,9 @@ def compile_fit(edit: Editor, call: cst.Call) -> Repair | Refusal:
     beside = home_beside(edit, call, trained)
     if isinstance(beside, Refusal):
         return beside
+    history = loss_of_history(edit, call)
+    if isinstance(history, Refusal):
+        return history
     home, owner, given = beside
     learned = (argument(call, 0, "x"), argument(call, 1, "y"), argument(call, None, _WEIGHT))
     passed, imports = [], []
@@ -40,16 +44,19 @@ def compile_fit(edit: Editor, call: cst.Call) -> Repair | Refusal:
         imports.append(tensors[1])
     inputs = ("x", "y", "weight")[: len(passed)]
     tape, more = edit.spell("GradientTape", home)
-    forward = Forward(trained, owner, bool(given), inputs=inputs, does=_gradient_step(tape, inputs))
+    lines = (*_gradient_step(tape, inputs), *(("return loss",) if history.is_read else ()))
+    forward = Forward(trained, owner, bool(given), inputs=inputs, does=lines)
     name = f"train_{last_name(trained).strip('_')}"
     own = forward_function(edit, call, home, forward, name)
     target = f"{owner}.{own.name}" if owner else own.name
+    made = f"{target}({', '.join([*given, *passed])})"
     return Repair(
         f"Make the gradient step in a `@{own.decorator}` of its own",
         [
             *dict.fromkeys(chain(own.imports, more, *imports)),
             *own.edits,
-            edit.replace(call, f"{target}({', '.join([*given, *passed])})"),
+            edit.replace(history.replaced, history.spelled.format(made)),
+            *history.edits,
         ],
         safe=False,
         may_change=f"metrics, callbacks, what is printed, {TRACED}",
@@ -70,8 +77,6 @@ def _refusal(edit: Editor, call: cst.Call, trained: cst.BaseExpression) -> Refus
         return Refusal("the model is of a class of its own, which may train by a step of its own", trained)
     if "mixed_precision" in edit.whole_text:
         return Refusal("the loss may be scaled, for half precision", trained)
-    if not isinstance(edit.model.parent(call), cst.Expr):
-        return Refusal("the history that `fit` returns is used", call)
     return None
 
 

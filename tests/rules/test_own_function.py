@@ -301,9 +301,78 @@ def _train_model(self, {inputs}):
     assert fixed("TFP105", before, bold=True) == after
 
 
+STEP = "float(self._train_model(tf.convert_to_tensor(states), tf.convert_to_tensor(wanted)))"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            """\
+history = self.model.fit(states, wanted, verbose=0)
+loss = history.history["loss"][0]  # of this batch
+self.losses.append(loss)""",
+            f"""\
+loss = {STEP}
+# of this batch
+self.losses.append(loss)""",
+        ),
+        (
+            """\
+history = self.model.fit(states, wanted)
+
+# How well it goes
+loss = history.history['loss'][-1]
+print(loss)""",
+            f"""\
+batch_loss = {STEP}
+
+# How well it goes
+loss = batch_loss
+print(loss)""",
+        ),
+        (
+            """\
+hist = self.model.fit(states, wanted)
+self.losses += hist.history["loss"]
+return hist.history["loss"][0]""",
+            f"""\
+loss = {STEP}
+self.losses += [loss]
+return loss""",
+        ),
+        ("return self.model.fit(states, wanted).history['loss'][0]", f"return {STEP}"),
+        (
+            "self.losses.append(self.model.fit(states, wanted).history['loss'])",
+            f"self.losses.append([{STEP}])",
+        ),
+    ],
+)
+def test_the_loss_that_is_read_of_the_history_of_one_batch_is_that_of_the_step(
+    before: str, after: str
+) -> None:
+    text = fixed("TFP105", LEARNER.format(indent(before, " " * 8).strip()), bold=True)
+    assert "            loss = self.model.compute_loss(x, y, self.model(x, training=True))\n" in text
+    assert "        return loss\n\n    def learn" in text
+    assert f"{indent(after, ' ' * 8)}\n" in text
+
+
+def test_a_history_that_nobody_reads_goes() -> None:
+    source = LEARNER.format("history = self.model.fit(states, wanted, verbose=0)")
+    assert "\n        self._train_model(" in fixed("TFP105", source, bold=True)
+
+
 @pytest.mark.parametrize(
     "fit",
     [
+        "history = self.model.fit(states, wanted)\n        return history",
+        "history = self.model.fit(states, wanted)\n        return history.history['accuracy'][0]",
+        "history = self.model.fit(states, wanted)\n        return history.history['loss'][1]",
+        "history = self.model.fit(states, wanted)\n        return lambda: history.history['loss'][0]",
+        """history = None
+        if len(memory) > 32:
+            history = self.model.fit(states, wanted)
+        return 0.0 if history is None else history.history["loss"][0]""",
         "self.history = self.model.fit(states, wanted, verbose=0)",
         "self.model.fit(states, wanted, verbose=0, callbacks=[stop])",
         "self.model.fit(states, wanted, verbose=0, class_weight={0: 1, 1: 9})",
