@@ -765,6 +765,32 @@ def test_what_a_rollout_of_another_file_asks_a_model_for_is_one_sample(
     assert lint(paths, frozenset({"TFP105"})).get("agents.py", []) == found
 
 
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("draw(rows, batch_size)", ["TFP105"]),
+        ("draw(rows, args.batch_size)", ["TFP105"]),
+        ("draw(rows, 0.5)", []),
+        ("drawn", []),
+    ],
+)
+def test_a_function_of_another_file_makes_a_batch_where_it_is_told_the_size_of_one(
+    project: Path, asked: str, found: list[str]
+) -> None:
+    draws = "import numpy as np\ndef draw(rows, size):\n    return rows.sample(size), np.ones((size, 1))\n"
+    program = f"""
+        import tensorflow as tf
+        from draws import draw
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        drawn = draw(rows, batch_size)
+        for step in range(1000):
+            x, y = {asked}
+            model.fit(x, y, verbose=0)
+    """
+    paths = write(project, draws=draws, train=program)
+    assert lint(paths, frozenset({"TFP105"})).get("train.py", []) == found
+
+
 def test_growth_is_set_below_the_imports_of_a_program_that_names_no_framework(project: Path) -> None:
     paths = write(project, agents=AGENT, train=PROGRAM)
     lint(paths, MEMORY, fix="apply", unsafe_fixes=True)

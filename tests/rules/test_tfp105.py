@@ -435,6 +435,14 @@ SILENT = {
         for state in states:
             act(make_agent(), state)
         """,
+    "an array of things that were written out once, or that may be more than one batch": """
+        both = np.array([images, others])
+        for step in range(1000):
+            model.predict(both)
+            model.predict(np.array([draw(n) for n in range(64)]))
+            model.predict(np.concatenate([images, others]))
+            model.predict(np.array([*images, *others]))
+        """,
     "one of several inputs of unknown size": """
         for name in names:
             model.predict([x_test])
@@ -450,6 +458,33 @@ FLAGGED = {
             shown = model.predict(inputs)
         """,
         [5],
+    ),
+    "an array of things that are written out, whatever they are": (
+        """
+        for step in range(1000):
+            anchor, other = pick(rows)
+            apart = model.predict(np.array([anchor, other]))
+            both = tf.stack([anchor, other])
+            model.predict(both)
+            model.predict(np.array([draw(n) for n in range(8)]))
+        """,
+        [4, 6, 7],
+    ),
+    "a step that trains on one batch, which a loop of predictions makes": (
+        """
+        def mined(rows, size):
+            x, y = np.zeros((size, 4)), np.zeros((size, 1))
+            for i in range(size):
+                near, far = model.predict(np.array([rows[i], rows[i + 1]]))
+                x[i], y[i] = rows[i], far - near
+            return x, y
+        def train(rows, batch_size):
+            for step in range(1000):
+                x, y = mined(rows, batch_size)
+                model.fit(x, y, epochs=1, verbose=0)
+        train(load(), 64)
+        """,
+        [5, 11],
     ),
     "all rows as one batch, whatever they are": (
         """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
-from tflint_perf.analysis.conventions import names_a_generator, names_a_stream
+from tflint_perf.analysis.conventions import names_a_batch_size, names_a_generator, names_a_stream
 from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.execution.sizes import Size, Sizes
 from tflint_perf.analysis.execution.trains import FITS
@@ -27,6 +27,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import source
+from tflint_perf.analysis.values.written import bindings_of
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.execution.loops import Loops
@@ -39,6 +40,8 @@ _OF_BATCHES = frozenset(
 _OF_WHOLE_DATASETS = ("steps", "steps_per_epoch", "validation_data", "validation_split", "validation_steps")
 # What facts mark that makes as many rows of what it is given first.
 _KEEPING_ROWS = ("alike", "elementwise", "keeps-number", "works-on-arrays")
+# How many rows `fit`, `evaluate` and `predict` take at a time, if nothing says otherwise.
+_ROWS_AT_A_TIME = 32
 # Arguments by which Keras 2 draws the batches of a whole training from a sequence or a generator.
 _OF_SEQUENCES = ("workers", "use_multiprocessing", "max_queue_size")
 
@@ -115,7 +118,7 @@ class Batches:
         inputs = [e.value for e in given.elements] if isinstance(given, cst.List) else [given]
         if self._are_one_batch(call, inputs):
             return not self._is_trial(call)
-        if not any(self.size(part) in ("sample", "batch") or self._is_generated(part) for part in inputs):
+        if not any(map(self._is_one_batch, inputs)) and not self._are_told_their_size(call, inputs):
             return False
         return not self._is_trial(call) and not self._is_cut_further(call, given)
 
@@ -144,6 +147,41 @@ class Batches:
     def _is_one(self, number: cst.BaseExpression) -> bool:
         """Whether `number` is 1, here or by all that a name stands for."""
         return self._infer.integers.only(number) == 1
+
+    def _is_one_batch(self, given: cst.BaseExpression) -> bool:
+        """Whether `given` is one batch or sample, by itself."""
+        return (
+            self.size(given) in ("sample", "batch") or self._is_generated(given) or self._has_few_rows(given)
+        )
+
+    def _has_few_rows(self, given: cst.BaseExpression, depth: int = 0) -> bool:
+        """Whether `given` is an array that each iteration makes of items that are written out, no more than Keras takes at a time:
+        `np.array([anchor, other])`, whatever these are."""
+        if isinstance(given, cst.Name) and depth < CALLS_DEEP:
+            match bindings_of(self._infer, given):
+                case [Binding(kind="assign", path=(), value=cst.Call() as made)]:
+                    return self._has_few_rows(made, depth + 1)
+        if not isinstance(given, cst.Call) or not given.args or not self.is_made_anew(given):
+            return False
+        stacks = has(self._infer.names.qualified(given.func), "keeps-number", "stacks-tensors")
+        items = self._infer.integers.length(given.args[0].value) if stacks else None
+        return items is not None and 0 < items <= _ROWS_AT_A_TIME and argument(given, None, "axis") is None
+
+    def _are_told_their_size(self, call: cst.Call, inputs: list[cst.BaseExpression]) -> bool:
+        """Whether a function of another file, which is given a batch size, makes inputs and targets for `call` beside it:
+        `x, y = draw(data, batch_size)`."""
+        if callee_name(call) not in FITS or argument(call, 1, "y") is None:
+            return False
+        return any(
+            isinstance(binding.value, cst.Call)
+            and binding.path is not None
+            and binding.at.block.loop is self._loops.innermost_loop(call)
+            and self._infer.value(binding.value.func).outside
+            and any(names_a_batch_size(last_name(arg.value)) for arg in binding.value.args)
+            for part in inputs
+            if isinstance(part, cst.Name)
+            for binding in bindings_of(self._infer, part)
+        )
 
     def _is_generated(self, given: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether `given` is what a loop takes from something with the name of a generator or a dataset, a sample or a batch, or

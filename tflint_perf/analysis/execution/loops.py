@@ -663,7 +663,8 @@ class Epochs:
             return False
         if callee_name(call) == "gradient":
             return self._infer.value(call.func.value).kind == "tape"
-        return trains_by(self._infer, call) in ("update", "batch")
+        by = trains_by(self._infer, call)
+        return by in ("update", "batch") or (by == "fit" and self._loops.batches.are_taken_by(call))
 
     def _learns_by(self, call: cst.Call) -> bool:
         """Whether `call` makes a gradient step, here or in a function that makes it outside loops."""
