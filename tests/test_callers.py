@@ -765,6 +765,40 @@ def test_what_a_rollout_of_another_file_asks_a_model_for_is_one_sample(
     assert lint(paths, frozenset({"TFP105"})).get("agents.py", []) == found
 
 
+RANKING = """
+    import numpy as np
+    _net = None
+    _cases = None
+    def rank(net, cases):
+        global _net, _cases
+        _net, _cases = net, cases
+        ranks = []
+        for at in range(len(cases)):
+            ranks.append(rank_one(at))
+        return ranks
+    def rank_one(at):
+        user, items = _cases[at]
+        return _net.predict([np.full(len(items), user), np.array(items)], batch_size=100, verbose=0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ("import tensorflow as tf\nnet = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n", {"ranking.py": ["TFP105"]}),
+        ("from tensorflow import data\nfrom sklearn.linear_model import LinearRegression\nnet = LinearRegression()\n", {}),
+    ],
+)  # fmt: skip
+def test_a_model_in_a_global_of_a_module_that_names_no_framework_is_that_of_its_callers(
+    project: Path, made: str, found: dict[str, list[str]]
+) -> None:
+    program = (
+        f"{made}from ranking import rank\nfor epoch in range(9):\n    net.fit(x, y)\n    rank(net, cases)\n"
+    )
+    paths = write(project, ranking=RANKING, train=program)
+    assert lint(paths, frozenset({"TFP105"})) == found
+
+
 @pytest.mark.parametrize(
     ("asked", "found"),
     [

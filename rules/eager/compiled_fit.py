@@ -11,12 +11,10 @@ from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
 from tflint_perf.rule import Refusal, Repair
 
-from .compiled_forward import as_tensors, home_beside
+from .compiled_forward import DROPPED, as_tensors, home_beside
 from .forward_function import Forward, forward_function
 from .loss_of_history import loss_of_history
 
-# With a single batch these change nothing.
-DROPPED = frozenset({"verbose", "batch_size", "shuffle", "epochs", "nb_epoch"})
 _WEIGHT = "sample_weight"
 
 

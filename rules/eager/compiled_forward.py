@@ -18,11 +18,14 @@ from .forward_function import Forward, forward_function, rest_of
 from .shapes import Shapes
 from .split_step import split_forward
 
+# Arguments of `predict`, `evaluate` and `fit` that change nothing of a single batch.
+DROPPED = frozenset({"verbose", "batch_size", "shuffle", "epochs", "nb_epoch"})
+
 
 def compile_prediction(edit: Editor, call: cst.Call) -> Repair | Refusal:
     """Replace `model.predict(x)` by a compiled call of the model, whose results are arrays as those of `predict` are."""
     assert isinstance(call.func, cst.Attribute)
-    if any(arg.keyword is not None and arg.keyword.value != "verbose" for arg in call.args[1:]):
+    if any(arg.keyword is not None and arg.keyword.value not in DROPPED for arg in call.args[1:]):
         return Refusal("`predict` is given more than its inputs", call)
     owner = call.func.value
     several = _several_outputs(edit, owner)

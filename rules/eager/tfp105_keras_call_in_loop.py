@@ -26,8 +26,8 @@ from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .compiled_fit import DROPPED, compile_fit
-from .compiled_forward import compile_prediction
+from .compiled_fit import compile_fit
+from .compiled_forward import DROPPED, compile_prediction
 from .few_results import FewResults
 from .model_calls import CalledModels
 
@@ -95,6 +95,7 @@ class KerasCallInLoop(Rule):
     name = "keras-call-in-loop"
     triggers = (".predict(", ".evaluate(", ".fit(")
     through_imports = True
+    through_callers = (".predict(",)
     fixes = "unsafe"
     bold = True
     claim = Claim("step time", least=2.0, step="a call", at="for `predict` instead of `predict_on_batch`")

@@ -234,6 +234,12 @@ def test_a_file_that_imports_tensorflow_where_it_needs_it_does_so_nowhere_else()
     assert "@tf.function" not in fixed("TFP105", source, bold=True)
 
 
+def test_what_predict_is_told_of_one_batch_goes() -> None:
+    act = "return self.model.predict(state, batch_size=32, verbose=0)[0]"
+    text = fixed("TFP105", AGENT.format(act, "return 1.0"), bold=True)
+    assert "return self._run_model(tf.convert_to_tensor(state)).numpy()[0]" in text
+
+
 def test_a_list_of_numbers_may_be_one_input() -> None:
     act = "return self.model.predict([[1.0, 2.0]])[0]"
     assert "convert_to_tensor" not in fixed("TFP105", AGENT.format(act, "return 1.0"), bold=True)

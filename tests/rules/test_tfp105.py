@@ -435,6 +435,12 @@ SILENT = {
         for state in states:
             act(make_agent(), state)
         """,
+    "all things, each with the same number": """
+        for round in range(1000):
+            model.fit(images, labels)
+            model.predict([np.full(len(items), 1.0), items])
+            model.predict([np.full(len(items), weight), items])
+        """,
     "an array of things that were written out once, or that may be more than one batch": """
         both = np.array([images, others])
         for step in range(1000):
@@ -469,6 +475,18 @@ FLAGGED = {
             model.predict(np.array([draw(n) for n in range(8)]))
         """,
         [4, 6, 7],
+    ),
+    "one thing after the other, each with all that it may go with": (
+        """
+        for user in range(1000):
+            model.predict([np.full(len(items), user), items], batch_size=100)
+        def rank(user, items):
+            users = np.array([user] * len(items))
+            return model.predict([users, np.array(items)])
+        for user, items in candidates:
+            rank(user, items)
+        """,
+        [3, 6],
     ),
     "a step that trains on one batch, which a loop of predictions makes": (
         """

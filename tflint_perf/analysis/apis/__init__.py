@@ -56,7 +56,7 @@ What a call gives
 - `gives-variables`: the variables of a graph. `variable`: a variable. `tensor-array`: a `TensorArray`.
 - `placeholder`: what a session is fed. `generator`: an object that draws. `summary-writer`: writes summaries.
 - `counts`: a number or a word of a sample. `counts-up`: numbers, one after the other.
-- `allocates`: an array of a size, to be written to.
+- `allocates`: an array of a size, to be written to. `repeats-at=`: as many rows as asked of the one number at that place.
 
 What it computes
 

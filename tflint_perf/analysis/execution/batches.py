@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.conventions import names_a_batch_size, names_a_generator, names_a_stream
 from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.execution.sizes import Size, Sizes
@@ -151,8 +151,31 @@ class Batches:
     def _is_one_batch(self, given: cst.BaseExpression) -> bool:
         """Whether `given` is one batch or sample, by itself."""
         return (
-            self.size(given) in ("sample", "batch") or self._is_generated(given) or self._has_few_rows(given)
+            self.size(given) in ("sample", "batch")
+            or self._is_generated(given)
+            or self._has_few_rows(given)
+            or self._repeats_one(given)
         )
+
+    def _repeats_one(self, given: cst.BaseExpression, depth: int = 0) -> bool:
+        """Whether `given` repeats one thing of each iteration, for as many others as there are: `np.full(len(items), user)`,
+        `np.array([user] * len(items))`. A model that is asked so is asked for one thing at a time."""
+        if depth > CALLS_DEEP:
+            return False
+        match given:
+            case cst.Name():
+                match bindings_of(self._infer, given):
+                    case [Binding(kind="assign", path=(), value=cst.BaseExpression() as made)]:
+                        return self._repeats_one(made, depth + 1)
+            case cst.BinaryOperation(operator=cst.Multiply(), left=cst.List(elements=[one])):
+                return self._sizes.varies(one.value)
+            case cst.Call(args=[first, *_]):
+                name = self._infer.names.qualified(given.func)
+                if place := fact(name, "repeats-at"):
+                    repeated = argument(given, int(place), "fill_value") or keyword_argument(given, "value")
+                    return repeated is not None and self._sizes.varies(repeated)
+                return has(name, "keeps-number") and self._repeats_one(first.value, depth + 1)
+        return False
 
     def _has_few_rows(self, given: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether `given` is an array that each iteration makes of items that are written out, no more than Keras takes at a time:

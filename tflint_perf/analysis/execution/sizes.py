@@ -321,8 +321,10 @@ class Sizes:
                 return True
             case "param" if depth < NAMES_DEEP:
                 return any(self.varies(value, depth + 1) for value in self.given(binding))
-            case "assign" if binding.value is not None and binding.path == () and depth < NAMES_DEEP:
-                return self.varies(binding.value, depth + 1)
+            case "assign" if binding.value is not None and depth < NAMES_DEEP:
+                # The parts of another item are others, too: `user, items = cases[at]`.
+                whole = binding.path == () or isinstance(binding.value, cst.Subscript)
+                return whole and self.varies(binding.value, depth + 1)
         return False
 
     @remembered
