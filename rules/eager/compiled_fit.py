@@ -6,9 +6,17 @@ from itertools import chain
 
 import libcst as cst
 
-from tflint_perf.analysis.python.syntax import argument, has_stars, is_name, last_name
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    descendants,
+    has_stars,
+    is_name,
+    keyword_argument,
+    last_name,
+)
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
+from tflint_perf.finding import Edit
 from tflint_perf.rule import Refusal, Repair
 
 from .compiled_forward import DROPPED, as_tensors, home_beside
@@ -31,15 +39,11 @@ def compile_fit(edit: Editor, call: cst.Call) -> Repair | Refusal:
     history = loss_of_history(edit, call)
     if isinstance(history, Refusal):
         return history
+    learned = _learned(edit, call)
+    if isinstance(learned, Refusal):
+        return learned
     home, owner, given = beside
-    learned = (argument(call, 0, "x"), argument(call, 1, "y"), argument(call, None, _WEIGHT))
-    passed, imports = [], []
-    for value in (part for part in learned if part is not None):
-        tensors = as_tensors(edit, value)
-        if isinstance(tensors, Refusal):
-            return tensors
-        passed.append(tensors[0])
-        imports.append(tensors[1])
+    passed, imports = learned
     inputs = ("x", "y", "weight")[: len(passed)]
     tape, more = edit.spell("GradientTape", home)
     lines = (*_gradient_step(tape, inputs), *(("return loss",) if history.is_read else ()))
@@ -51,9 +55,9 @@ def compile_fit(edit: Editor, call: cst.Call) -> Repair | Refusal:
     return Repair(
         f"Make the gradient step in a `@{own.decorator}` of its own",
         [
-            *dict.fromkeys(chain(own.imports, more, *imports)),
+            *dict.fromkeys(chain(own.imports, more, imports)),
             *own.edits,
-            edit.replace(history.replaced, history.spelled.format(made)),
+            edit.replace(history.replaced, _where_nothing_listens(edit, call, history.spelled.format(made))),
             *history.edits,
         ],
         safe=False,
@@ -69,6 +73,12 @@ def _refusal(edit: Editor, call: cst.Call, trained: cst.BaseExpression) -> Refus
     for at, arg in enumerate(call.args):
         if arg.keyword is None and at > 1:
             return Refusal(f"`{edit.text(arg.value)}` is passed by position", arg.value)
+        if (
+            arg.keyword is not None
+            and arg.keyword.value == "callbacks"
+            and _listening(edit, call) is not None
+        ):
+            continue
         if arg.keyword is not None and arg.keyword.value not in (*DROPPED, "x", "y", _WEIGHT):
             return Refusal(f"`{arg.keyword.value}` is more than a gradient step", arg.value)
     if edit.model.value(trained).klass is not None or is_name(trained, "self"):
@@ -76,6 +86,52 @@ def _refusal(edit: Editor, call: cst.Call, trained: cst.BaseExpression) -> Refus
     if "mixed_precision" in edit.whole_text:
         return Refusal("the loss may be scaled, for half precision", trained)
     return None
+
+
+def _learned(edit: Editor, call: cst.Call) -> tuple[list[str], list[Edit]] | Refusal:
+    """The inputs, the targets and the weights of a call as tensors, and the imports for that."""
+    passed, imports = [], []
+    for value in (argument(call, 0, "x"), argument(call, 1, "y"), argument(call, None, _WEIGHT)):
+        tensors = as_tensors(edit, value) if value is not None else None
+        if isinstance(tensors, Refusal):
+            return tensors
+        if tensors is not None:
+            passed.append(tensors[0])
+            imports += tensors[1]
+    return passed, imports
+
+
+def _listening(edit: Editor, call: cst.Call) -> tuple[cst.IfExp, cst.BaseExpression] | None:
+    """The choice of a statement that calls `fit` with callbacks on one condition and with none otherwise, and these
+    callbacks: `callbacks=[board] if done else None`."""
+    given = keyword_argument(call, "callbacks")
+    line = edit.model.parent(edit.model.statement_of(call))
+    if (
+        not isinstance(given, cst.IfExp)
+        or not isinstance(edit.model.parent(call), cst.Expr)
+        or not isinstance(line, cst.SimpleStatementLine)
+        or len(line.body) > 1
+        or any(isinstance(part, cst.Call) for part in descendants(given.test))
+    ):
+        return None
+    if is_name(given.orelse, "None"):
+        return given, given.body
+    return (given, given.orelse) if is_name(given.body, "None") else None
+
+
+def _where_nothing_listens(edit: Editor, call: cst.Call, made: str) -> str:
+    """The step where a call has no callbacks; where it has some on one condition, the call as it is on that."""
+    listening = _listening(edit, call)
+    if listening is None:
+        return made
+    given, callbacks = listening
+    text, start = edit.text(call), edit.start(call)
+    before, behind = text[: edit.start(given) - start], text[edit.end(given) - start :]
+    kept = f"{before}{edit.text(callbacks)}{behind}"
+    then, otherwise = (kept, made) if callbacks is given.body else (made, kept)
+    indent = edit.indent(edit.model.statement_of(call))
+    deeper = indent + edit.one_indent(indent)
+    return f"if {edit.text(given.test)}:\n{deeper}{then}\n{indent}else:\n{deeper}{otherwise}"
 
 
 def _gradient_step(tape: str, inputs: tuple[str, ...]) -> tuple[str, ...]:

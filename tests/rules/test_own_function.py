@@ -363,6 +363,23 @@ def test_the_loss_that_is_read_of_the_history_of_one_batch_is_that_of_the_step(
     assert f"{indent(after, ' ' * 8)}\n" in text
 
 
+@pytest.mark.parametrize(
+    ("callbacks", "test", "step_first"),
+    [
+        ("[self.board] if done else None", "done", False),
+        ("None if self.quiet or not done else [self.board]", "self.quiet or not done", True),
+    ],
+)
+def test_fit_stays_where_callbacks_listen_on_a_condition(callbacks: str, test: str, step_first: bool) -> None:
+    fit = "self.model.fit(states, wanted, shuffle=False,\n                       callbacks={})"
+    text = fixed("TFP105", LEARNER.format(f"# The whole batch\n        {fit.format(callbacks)}"), bold=True)
+    step = "self._train_model(tf.convert_to_tensor(states), tf.convert_to_tensor(wanted))"
+    kept = fit.format("[self.board]")
+    then, otherwise = (step, kept) if step_first else (kept, step)
+    made = f"if {test}:\n            {then}\n        else:\n            {otherwise}\n"
+    assert f"        # The whole batch\n        {made}" in text
+
+
 def test_a_history_that_nobody_reads_goes() -> None:
     source = LEARNER.format("history = self.model.fit(states, wanted, verbose=0)")
     assert "\n        self._train_model(" in fixed("TFP105", source, bold=True)
@@ -381,6 +398,9 @@ def test_a_history_that_nobody_reads_goes() -> None:
         return 0.0 if history is None else history.history["loss"][0]""",
         "self.history = self.model.fit(states, wanted, verbose=0)",
         "self.model.fit(states, wanted, verbose=0, callbacks=[stop])",
+        "self.model.fit(states, wanted, verbose=0, callbacks=[stop] if memory.is_full() else None)",
+        "self.model.fit(states, wanted, verbose=0, callbacks=[stop] if memory else [start])",
+        "if memory: self.model.fit(states, wanted, verbose=0, callbacks=[stop] if done else None)",
         "self.model.fit(states, wanted, verbose=0, class_weight={0: 1, 1: 9})",
         "self.model.fit(states, [wanted[0], [1.0, 0.0]], verbose=0)",
     ],
