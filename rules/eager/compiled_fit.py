@@ -24,6 +24,8 @@ from .forward_function import Forward, forward_function
 from .loss_of_history import loss_of_history
 
 _WEIGHT = "sample_weight"
+# What a class of models defines to train otherwise than Keras's own.
+_OF_TRAINING = ("train_step", "make_train_function", "compute_loss", "compiled_loss", "compile", "fit")
 
 
 def compile_fit(edit: Editor, call: cst.Call) -> Repair | Refusal:
@@ -81,7 +83,7 @@ def _refusal(edit: Editor, call: cst.Call, trained: cst.BaseExpression) -> Refus
             continue
         if arg.keyword is not None and arg.keyword.value not in (*DROPPED, "x", "y", _WEIGHT):
             return Refusal(f"`{arg.keyword.value}` is more than a gradient step", arg.value)
-    if edit.model.value(trained).klass is not None or is_name(trained, "self"):
+    if _trains_its_own_way(edit, trained):
         return Refusal("the model is of a class of its own, which may train by a step of its own", trained)
     if "mixed_precision" in edit.whole_text:
         return Refusal("the loss may be scaled, for half precision", trained)
@@ -132,6 +134,22 @@ def _where_nothing_listens(edit: Editor, call: cst.Call, made: str) -> str:
     indent = edit.indent(edit.model.statement_of(call))
     deeper = indent + edit.one_indent(indent)
     return f"if {edit.text(given.test)}:\n{deeper}{then}\n{indent}else:\n{deeper}{otherwise}"
+
+
+def _trains_its_own_way(edit: Editor, trained: cst.BaseExpression) -> bool:
+    """Whether the class of a model, here or in another file, says how it trains, or has a base of which nobody knows."""
+    classes, outside = edit.model.infer.classes, edit.model.infer.outside
+    for value in edit.model.value(trained).alternatives:
+        paths = [value.outside] if value.outside.endswith("()") else []
+        if value.klass is not None:
+            line = classes.lineage(value.klass)
+            own = {name for klass in line for name in (*klass.methods, *klass.attributes)}
+            if classes.has_foreign_base(value.klass) or not own.isdisjoint(_OF_TRAINING):
+                return True
+            paths += [f"{base}()" for klass in line for base in classes.bases_outside(klass)]
+        if any(outside.member(path, name).kind != "unknown" for path in paths for name in _OF_TRAINING):
+            return True
+    return False
 
 
 def _gradient_step(tape: str, inputs: tuple[str, ...]) -> tuple[str, ...]:

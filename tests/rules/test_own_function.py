@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from textwrap import dedent, indent
 
 import pytest
 
 from tests.commandline import CommandLine
 from tests.rules.support import findings, fixed, notes
+from tflint_perf.config.settings import Settings
+from tflint_perf.project.linting import lint_files
 
 AGENT = """\
 import numpy as np
@@ -411,16 +415,39 @@ def test_fit_that_does_more_than_a_gradient_step_gets_none(fit: str) -> None:
     assert "GradientTape" not in fixed("TFP105", source, bold=True)
 
 
-def test_a_model_with_a_train_step_of_its_own_gets_no_other() -> None:
-    own = """
-class Own(tf.keras.Model):
-    def train_step(self, data):
-        return {}
+@pytest.mark.parametrize(
+    ("bases", "method", "is_made"),
+    [
+        ("tf.keras.Model", "train_step(self, data)", False),
+        ("tf.keras.Model", "compute_loss(self, x, y, y_pred)", False),
+        ("Unknown", "call(self, x)", False),
+        ("tf.keras.Model", "call(self, x)", True),
+    ],
+)
+def test_a_model_with_a_step_of_its_own_gets_no_other(bases: str, method: str, is_made: bool) -> None:
+    own = f"""
+class Own({bases}):
+    def {method}:
+        return {{}}
 
 
 class Agent:"""
     source = LEARNER.format("self.model.fit(states, wanted, verbose=0)")
     source = source.replace("\n\nclass Agent:", "\n" + own)
     source = source.replace("tf.keras.Sequential([tf.keras.layers.Dense(2)])", "Own()")
-    assert findings("TFP105", source)
-    assert "GradientTape" not in fixed("TFP105", source, bold=True)
+    assert ("GradientTape" in fixed("TFP105", source, bold=True)) is is_made
+
+
+@pytest.mark.parametrize(("method", "is_made"), [("train_step(self, data)", False), ("call(self, x)", True)])
+def test_nor_does_one_of_another_file(tmp_path: Path, method: str, is_made: bool) -> None:
+    (tmp_path / "nets.py").write_text(
+        f"import tensorflow as tf\nclass Own(tf.keras.Model):\n    def {method}:\n        return {{}}\n"
+    )
+    source = LEARNER.format("self.model.fit(states, wanted, verbose=0)")
+    source = source.replace("tf.keras.Sequential([tf.keras.layers.Dense(2)])", "Own()")
+    (tmp_path / "agent.py").write_text(f"from nets import Own\n{source}")
+    rules = frozenset({"TFP105"})
+    fixes = Settings(tmp_path, rules=rules, fixable=rules, fix="diff", unsafe_fixes=True, bold_fixes=True)
+    settings = replace(fixes, project_root=tmp_path)
+    results = lint_files([tmp_path / name for name in ("nets.py", "agent.py")], settings, 1)
+    assert any("GradientTape" in result.diff for result in results) is is_made
