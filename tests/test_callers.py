@@ -765,6 +765,40 @@ def test_what_a_rollout_of_another_file_asks_a_model_for_is_one_sample(
     assert lint(paths, frozenset({"TFP105"})).get("agents.py", []) == found
 
 
+MINING = """
+    import numpy as np
+    def mined(model, rows, size):
+        x, y = np.zeros((size, 4)), np.zeros((size, 1))
+        for i in range(size):
+            near, far = model.predict(np.array([rows[i], rows[i + 1]]))
+            x[i], y[i] = rows[i], far - near
+            PLAY
+        return x, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("play", "found"),
+    [
+        ("pass", {"mining.py": ["TFP105"], "train.py": ["TFP105"]}),
+        ("state = env.step(near)", {"mining.py": ["TFP105"]}),
+    ],
+)
+def test_what_makes_the_batch_of_a_step_in_another_file_loops_as_part_of_it(
+    project: Path, play: str, found: dict[str, list[str]]
+) -> None:
+    program = """
+        import tensorflow as tf
+        from mining import mined
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        for step in range(1000):
+            x, y = mined(model, rows, batch_size)
+            model.fit(x, y, verbose=0)
+    """
+    paths = write(project, mining=MINING.replace("PLAY", play), train=program)
+    assert lint(paths, frozenset({"TFP105", "TFP303"})) == found
+
+
 RANKING = """
     import numpy as np
     _net = None

@@ -190,6 +190,10 @@ class Linked:
         """Whether calling it calls what, by its name, trains an object of which its file does not know the class."""
         return self._files.may_train(self._files.follow(self._file, path))
 
+    def plays(self, path: str) -> bool:
+        """Whether calling it acts in an environment."""
+        return self._files.plays(self._files.follow(self._file, path))
+
     def takes(self, path: str) -> tuple[tuple[str, int], ...]:
         """The parameters whose elements calling it takes into steps."""
         thing = self._thing(path)

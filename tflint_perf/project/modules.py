@@ -55,6 +55,7 @@ class Files:
         self._found: _Answers[Found | None] = {}
         self._trains: _Answers[bool] = {}
         self._may_train: _Answers[bool] = {}
+        self._plays: _Answers[bool] = {}
         self._trains_whole: _Answers[bool] = {}
         self._hindrances: dict[Path, Hindrances] = {}
         self._hindered: _Answers[str] = {}
@@ -125,6 +126,10 @@ class Files:
     def may_train(self, found: Found | None) -> bool:
         """Whether calling a function calls what, by its name, trains an object of unknown class."""
         return self._runs_one(found, lambda thing: thing.may_train, self._may_train)
+
+    def plays(self, found: Found | None) -> bool:
+        """Whether calling a function acts in an environment."""
+        return self._runs_one(found, lambda thing: thing.plays, self._plays)
 
     def _runs_one(
         self, found: Found | None, is_one: Callable[[Thing], bool], answers: _Answers[bool]

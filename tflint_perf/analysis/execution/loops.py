@@ -725,10 +725,12 @@ class Epochs:
         """Whether what is called is in another file, and may do more there than compute, or than train."""
         if not value.outside or value.kind in ("model", "layer", "loss", "metric"):
             return False
-        outside = self._infer.outside
+        outside, path = self._infer.outside, value.outside
         if not acting and value.kind == "function":
-            return outside.trains(value.outside)
-        return value.kind != "function" or outside.acts(value.outside) or outside.has_step_loop(value.outside)
+            return outside.trains(path)
+        return (
+            value.kind != "function" or outside.trains(path) or outside.may_train(path) or outside.plays(path)
+        )
 
 
 def _calls_in(loop: Loop) -> list[cst.Call]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.execution.loops import LoopKind
+from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.pipelines.prefetching import readiness
 from tflint_perf.analysis.pipelines.reads_without_op import OtherReads
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
@@ -67,7 +68,7 @@ class Thing:
     on the host, and `source` how those are made that are taken from what calling it gives; `path` leads to it, where
     it is an instance of a class or comes from another file, and `others` to what else it may be. Of a function, `acts` and `has_step_loop` are what
     its file alone can tell; the paths that it `calls` outside its own loops tell more. So do those that it `runs`,
-    in loops or not, of whether it `trains` a model, also from beginning to end (`trains_whole`), or `may_train` an object that it is given. `compiled` says that its
+    in loops or not, of whether it `trains` a model, also from beginning to end (`trains_whole`), or `may_train` an object that it is given, and of whether it `plays`: acts in an environment. `compiled` says that its
     body is compiled code, `alone` that nothing else in its file calls it. `ready` and `elements` tell of a dataset how far
     ahead its elements are made, what they are, and how they were made `large`, and whether they are batches that
     `differ` in shape. `takes` are the parameters of a
@@ -92,6 +93,7 @@ class Thing:
     trains: bool = False
     trains_whole: bool = False
     may_train: bool = False
+    plays: bool = False
     runs: tuple[str, ...] = ()
     ready: str = ""
     elements: str = ""
@@ -294,6 +296,7 @@ def _function(model: Model, function: Function) -> Thing:
         trains=model.programs.trains_in(reached),
         trains_whole=model.loops.actions.function_trains_whole(function),
         may_train=model.programs.may_train_in(reached),
+        plays=any(is_of_environment(call) for each in reached for call in each.calls),
         runs=tuple(dict.fromkeys(_runs(model, reached))),
         takes=_takes(model, function),
         source=model.batch_makers.sources.given_by(function),

@@ -122,8 +122,12 @@ class HostBatches:
                 yield HostBatch(node, how)
 
     def _uses_batch(self, node: cst.BaseExpression) -> bool:
-        """Whether `node` is a step itself, in which a model is asked or trained, whatever arrays it makes on the way."""
-        return isinstance(node, cst.Call) and self._element_uses.use_of_call(node) is not None
+        """Whether `node` is a step itself, in which a model is asked or trained, whatever arrays it makes on the way, or is
+        given the model, so that the batch hangs on what that has learned."""
+        if not isinstance(node, cst.Call):
+            return False
+        given = (self._infer.value(arg.value) for arg in node.args)
+        return self._element_uses.use_of_call(node) is not None or any(each.kind == "model" for each in given)
 
     def _answers_in(self, loop: Loop) -> set[str]:
         """The names of what an iteration makes of a model's answers: no pipeline can make that ahead of the step."""

@@ -87,6 +87,9 @@ class Outside(Protocol):
     def may_train(self, path: str) -> bool:
         """Whether calling it calls what, by its name, trains an object of which its file does not know the class."""
 
+    def plays(self, path: str) -> bool:
+        """Whether calling it acts in an environment."""
+
     def takes(self, path: str) -> tuple[tuple[str, int], ...]:
         """The parameters whose elements calling it takes into steps as they come, each with its place."""
 
@@ -187,6 +190,10 @@ class Nothing:
         return False
 
     def may_train(self, path: str) -> bool:
+        """No."""
+        return False
+
+    def plays(self, path: str) -> bool:
         """No."""
         return False
 
