@@ -38,13 +38,15 @@ def compile_fit(edit: Editor, call: cst.Call) -> Repair | Refusal:
     beside = home_beside(edit, call, trained)
     if isinstance(beside, Refusal):
         return beside
-    history = loss_of_history(edit, call)
-    if isinstance(history, Refusal):
-        return history
-    learned = _learned(edit, call)
+    home, owner, given = beside
+    another = edit.model.tracing.obstacle_to_keeping(trained, edit.model.function_at(call), as_seen=True)
+    if another is not None and not given:
+        return Refusal(another.reason, another.node)
+    learned, history = _learned(edit, call), loss_of_history(edit, call)
     if isinstance(learned, Refusal):
         return learned
-    home, owner, given = beside
+    if isinstance(history, Refusal):
+        return history
     passed, imports = learned
     inputs = ("x", "y", "weight")[: len(passed)]
     tape, more = edit.spell("GradientTape", home)

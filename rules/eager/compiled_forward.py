@@ -136,6 +136,8 @@ def home_beside(
     owner = first_parameter(function)
     called = edit.text(called_node)
     given: list[str] = []
+    if _is_one_of_several(called_node):
+        return Refusal("the model is one of several, of which a trace keeps the first", called_node)
     if isinstance(called_node, cst.Name) and called != owner and function is not None:
         found = model.infer.bindings_reaching(called_node)
         if found is None:
@@ -144,6 +146,19 @@ def home_beside(
     elif function is not None and not (owner and f"{called}.".startswith(f"{owner}.")):
         return Refusal("the model is part of something else", called_node)
     return home, owner, given
+
+
+def _is_one_of_several(node: cst.BaseExpression) -> bool:
+    """Whether a model is told by more than its name and those of its owners: `self.models[i]`."""
+    while isinstance(node, cst.Attribute | cst.Subscript):
+        if isinstance(node, cst.Subscript) and not _is_constant_item(node):
+            return True
+        node = node.value
+    return not isinstance(node, cst.Name)
+
+
+def _is_constant_item(node: cst.Subscript) -> bool:
+    return all(isinstance(part.slice, cst.Index) and is_constant(part.slice.value) for part in node.slice)
 
 
 def _holds_numbers(element: cst.BaseElement) -> bool:

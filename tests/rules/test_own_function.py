@@ -238,6 +238,26 @@ def test_a_file_that_imports_tensorflow_where_it_needs_it_does_so_nowhere_else()
     assert "@tf.function" not in fixed("TFP105", source, bold=True)
 
 
+@pytest.mark.parametrize(
+    ("model", "is_made"), [("self.nets[at]", False), ("self.nets[0]", True), ("self.pick(at)", False)]
+)
+def test_one_of_several_models_has_no_function_of_its_own(model: str, is_made: bool) -> None:
+    act = f"at = environment.turn\n        return {model}.predict(state)[0]"
+    source = AGENT.format(act, "return 1.0").replace(
+        "        self.target =",
+        "        self.nets = [self.model, tf.keras.Sequential()]\n        self.target =",
+    )
+    assert ("@tf.function" in fixed("TFP105", source, bold=True)) is is_made
+
+
+def test_a_model_that_is_replaced_between_steps_is_trained_by_no_step_that_keeps_the_first() -> None:
+    source = LEARNER.format("self.model.fit(states, wanted, verbose=0)")
+    renew = "    def renew(self):\n        self.model = tf.keras.Sequential([tf.keras.layers.Dense(2)])\n\n"
+    source = source.replace("    def learn", f"{renew}    def learn") + "    agent.renew()\n"
+    assert findings("TFP105", source)
+    assert "GradientTape" not in fixed("TFP105", source, bold=True)
+
+
 def test_what_predict_is_told_of_one_batch_goes() -> None:
     act = "return self.model.predict(state, batch_size=32, verbose=0)[0]"
     text = fixed("TFP105", AGENT.format(act, "return 1.0"), bold=True)
