@@ -35,6 +35,8 @@ _ON_BATCH = {"predict": "predict_on_batch", "evaluate": "test_on_batch", "fit": 
 _BOLD = {"predict": compile_prediction, "fit": compile_fit}
 # How many of the first arguments may be given by position, and which keywords mean the same in both calls.
 _POSITIONAL = {"predict": 1, "evaluate": 2, "fit": 2}
+# Below which place those follow that change nothing of a single batch: `batch_size` and `verbose`.
+_DROPPED_BELOW = {"predict": 3, "evaluate": 4, "fit": 3}
 _KEPT = {
     "predict": {"x"},
     "evaluate": {"x", "y", "sample_weight", "return_dict"},
@@ -223,8 +225,10 @@ def _call_on_batch(edit: Editor, call: cst.Call) -> Repair | Refusal:
     dropped: list[cst.Arg] = []
     for index, arg in enumerate(call.args):
         if arg.keyword is None:
-            if index >= _POSITIONAL[name]:
+            if index >= _DROPPED_BELOW[name]:
                 return Refusal(f"`{edit.text(arg.value)}` is passed by position", arg.value)
+            if index >= _POSITIONAL[name]:
+                dropped.append(arg)
         elif arg.keyword.value in DROPPED:
             dropped.append(arg)
         elif arg.keyword.value not in _KEPT[name]:

@@ -128,6 +128,7 @@ SILENT = {
     "what a loop takes, of which the call takes so many at a time": """
         for volume, truth in volumes.as_numpy_iterator():
             model.predict(volume, batch_size=4)
+            model.predict(volume, 4)
         """,
     "of Keras that runs graphs": """
         train = tf.keras.backend.function([model.input], [], updates=optimizer.get_updates(weights, [], loss))
@@ -971,6 +972,10 @@ FIXED = {
         "y = model.predict(row[None], batch_size=1, verbose=0)[0]",
         "y = model.predict_on_batch(row[None])[0]",
     ),
+    "by position, too": (
+        "y = model.predict(row[None], 1, 0)[0]",
+        "y = model.predict_on_batch(row[None])[0]",
+    ),
     "parentheses and a last comma stay": (
         "y = model.predict((row[None]), verbose=0,)",
         "y = model.predict_on_batch((row[None]),)",
@@ -999,7 +1004,7 @@ REFUSED = {
         "model.fit(row[None], t, callbacks=[c])",
         "no fix: `callbacks` is more than a gradient step",
     ),
-    "positions": ("model.predict(row[None], 32)", "no fix: `32` is passed by position"),
+    "positions": ("model.predict(row[None], 32, 0, 9)", "no fix: `9` is passed by position"),
     "stars": (
         "model.predict(row[None], **options)",
         "no fix: not all that the model is given can be seen here",

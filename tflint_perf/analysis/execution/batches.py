@@ -134,7 +134,7 @@ class Batches:
 
     def _are_one_batch(self, call: cst.Call, inputs: list[cst.BaseExpression]) -> bool:
         """Whether `call` trains on all rows at once: `fit(x, y, batch_size=len(x))`. Once over whole test data is no step."""
-        size = keyword_argument(call, "batch_size")
+        size = _batch_size(call)
         return callee_name(call) in FITS and any(
             self._infer.integers.is_length_of(size, part) for part in inputs
         )
@@ -260,7 +260,7 @@ class Batches:
 
     def _is_cut_further(self, call: cst.Call, given: cst.BaseExpression) -> bool:
         """Whether `call` itself cuts the slice it is given into batches of another size."""
-        size = keyword_argument(call, "batch_size")
+        size = _batch_size(call)
         if size is None:
             return False
         if self._is_one(size) and self.size(given) == "batch":
@@ -313,6 +313,11 @@ class Batches:
         found = self._infer.bindings_reaching(node)
         values = [b.value for b in found[1] if b.value is not None] if found is not None else []
         return [node, *values]
+
+
+def _batch_size(call: cst.Call) -> cst.BaseExpression | None:
+    """How many rows `fit`, `evaluate` or `predict` is told to take at a time."""
+    return argument(call, 1 if callee_name(call) == "predict" else 2, "batch_size")
 
 
 def _around(parents: Mapping[cst.CSTNode, cst.CSTNode], node: cst.CSTNode) -> cst.CSTNode:
