@@ -6,6 +6,7 @@ from itertools import chain
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has, named
 from tflint_perf.analysis.python.syntax import (
     argument,
     descendants,
@@ -87,9 +88,25 @@ def _refusal(edit: Editor, call: cst.Call, trained: cst.BaseExpression) -> Refus
             return Refusal(f"`{arg.keyword.value}` is more than a gradient step", arg.value)
     if _trains_its_own_way(edit, trained):
         return Refusal("the model is of a class of its own, which may train by a step of its own", trained)
+    if (reordered := unlike_shuffled(edit, call)) is not None:
+        return reordered
     if "mixed_precision" in edit.whole_text:
         return Refusal("the loss may be scaled, for half precision", trained)
     return None
+
+
+def unlike_shuffled(edit: Editor, call: cst.Call) -> Refusal | None:
+    """Why a batch can't be trained on in the order in which it is given: `fit` shuffles it, and what a layer draws for each row
+    would fall on another one."""
+    given = argument(call, 0, "x")
+    if is_name(keyword_argument(call, "shuffle"), "False") or given is None:
+        return None
+    drawing = [name.rpartition(".")[2] for name in named("differs-in-training") if has(name, "draws")]
+    if edit.model.loops.batches.size(given) == "sample" or not edit.model.programs.names(*drawing):
+        return None
+    return Refusal(
+        "`fit` shuffles the rows, of which a layer drops out others then; tell it `shuffle=False` first", call
+    )
 
 
 def _learned(edit: Editor, call: cst.Call) -> tuple[list[str], list[Edit]] | Refusal:

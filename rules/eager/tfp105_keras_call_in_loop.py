@@ -26,7 +26,7 @@ from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .compiled_fit import compile_fit
+from .compiled_fit import compile_fit, unlike_shuffled
 from .compiled_forward import DROPPED, compile_prediction
 from .few_results import FewResults
 from .model_calls import CalledModels
@@ -85,7 +85,8 @@ class KerasCallInLoop(Rule):
     Calls on a whole dataset, even once an epoch, calls under `step % n`, a new model for each fold or
     trial, a model that is compiled before each call, loops of a few iterations or that show a picture of each answer, calls that a program is seen
     to make less than a hundred times in all without learning from any, a class's own `predict`, calls that are timed and whose answers nobody reads, slices that the call cuts
-    into batches (`batch_size=`), and code for TensorFlow 1. The fix is refused, and the finding says why, where an argument has no counterpart (`callbacks`, several epochs), or where the history that `fit` returns is used.
+    into batches (`batch_size=`), and code for TensorFlow 1. The fix is refused, and the finding says why, where an argument has no counterpart (`callbacks`, several epochs), where the history that `fit` returns is used, or
+    where `fit` shuffles rows for layers that drop out, which then learn from other numbers.
 
     ## Sources
 
@@ -235,6 +236,8 @@ def _call_on_batch(edit: Editor, call: cst.Call) -> Repair | Refusal:
             return Refusal(f"`{_ON_BATCH[name]}` has no `{arg.keyword.value}`", arg.value)
     if name == "fit" and _is_used(edit.model, call):
         return Refusal("the history that `fit` returns is used", call)
+    if name == "fit" and (reordered := unlike_shuffled(edit, call)) is not None:
+        return reordered
     edits = [edit.replace(call.func.attr, _ON_BATCH[name]), *edit.remove_arguments(call, dropped)]
     return Repair(
         f"Call `{_ON_BATCH[name]}`",

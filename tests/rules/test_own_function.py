@@ -404,6 +404,22 @@ def test_fit_stays_where_callbacks_listen_on_a_condition(callbacks: str, test: s
     assert f"        # The whole batch\n        {made}" in text
 
 
+@pytest.mark.parametrize(
+    ("layer", "fit", "is_fixed"),
+    [
+        ("Dropout(0.5)", "self.model.fit(states, wanted)", False),
+        ("Dropout(0.5)", "self.model.fit(states, wanted, shuffle=False)", True),
+        ("Dropout(0.5)", "self.model.fit(states[:1], wanted[:1])", True),
+        ("BatchNormalization()", "self.model.fit(states, wanted)", True),
+    ],
+)
+def test_what_a_layer_draws_for_shuffled_rows_falls_on_others(layer: str, fit: str, is_fixed: bool) -> None:
+    source = LEARNER.format(fit).replace("([tf.", f"([tf.keras.layers.{layer}, tf.")
+    assert findings("TFP105", source)
+    assert ("_train_model(" in fixed("TFP105", source, bold=True)) is is_fixed
+    assert ("train_on_batch(" in fixed("TFP105", source)) is is_fixed
+
+
 def test_a_history_that_nobody_reads_goes() -> None:
     source = LEARNER.format("history = self.model.fit(states, wanted, verbose=0)")
     assert "\n        self._train_model(" in fixed("TFP105", source, bold=True)
