@@ -261,7 +261,7 @@ def test_a_model_that_is_replaced_between_steps_is_trained_by_no_step_that_keeps
 def test_what_predict_is_told_of_one_batch_goes() -> None:
     act = "return self.model.predict(state, batch_size=32, verbose=0)[0]"
     text = fixed("TFP105", AGENT.format(act, "return 1.0"), bold=True)
-    assert "return self._run_model(tf.convert_to_tensor(state)).numpy()[0]" in text
+    assert "return run_model(self.model, tf.convert_to_tensor(state)).numpy()[0]" in text
 
 
 def test_a_list_of_numbers_may_be_one_input() -> None:

@@ -921,11 +921,6 @@ def test_a_prediction_becomes_a_compiled_call_that_gives_arrays(call: str, compi
     assert "def run_model(inputs):\n    return model(inputs, training=False)\n" in text
 
 
-def test_a_prediction_with_settings_of_its_own_is_asked_for_on_the_batch() -> None:
-    text = fixed("TFP105", FORWARD.format("return model.predict(state, batch_size=1)"), bold=True)
-    assert "return model.predict_on_batch(state)" in text
-
-
 def test_bold_fixes_are_made_by_no_fix() -> None:
     source = (
         HEAD + "    " + step("loss = tf.reduce_mean(self.model(x) - float(y))").replace("\n", "\n    ") + TAIL
