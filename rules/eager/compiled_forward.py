@@ -17,6 +17,7 @@ from .compiling import READS_SHAPE, first_parameter, not_compiled, switched_off
 from .forward_function import Forward, forward_function, rest_of
 from .shapes import Shapes
 from .split_step import split_forward
+from .step_arguments import is_taken_by_loop
 
 # Arguments of `predict`, `evaluate` and `fit` that change nothing of a single batch.
 DROPPED = frozenset({"verbose", "batch_size", "shuffle", "epochs", "nb_epoch"})
@@ -170,7 +171,7 @@ def as_tensors(edit: Editor, inputs: cst.BaseExpression) -> tuple[str, list[Edit
     if isinstance(inputs, cst.List | cst.Tuple) and any(map(_holds_numbers, inputs.elements)):
         return Refusal("the model is given a list of Python's own", inputs)
     passed, kind = edit.text(inputs), edit.model.value(inputs).kind
-    if kind in ("tensor", "variable"):
+    if kind in ("tensor", "variable") or (kind == "unknown" and is_taken_by_loop(edit.model, inputs)):
         return passed, []
     convert, imports = edit.spell("convert_to_tensor", inputs)
     if kind not in ("list", "tuple", "dict"):

@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.limits import CALLS_DEEP
+from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
@@ -350,12 +351,10 @@ class Arguments:
         if isinstance(use, cst.Attribute):
             return isinstance(parent, cst.Arg) and self._model.value(use).kind == "unknown"
         call = self._model.parent(parent) if isinstance(parent, cst.Arg) else None
-        found = self._model.infer.bindings_reaching(use) if isinstance(use, cst.Name) else None
         return (
             isinstance(call, cst.Call)
             and self._model.value(call.func).kind in ("model", "layer")
-            and found is not None
-            and all(binding.kind == "for" for binding in found[1])
+            and is_taken_by_loop(self._model, use)
         )
 
     def _is_answer(self, use: cst.BaseExpression) -> bool:
@@ -524,6 +523,12 @@ class Arguments:
             and sorted(integer(arg.value) or 0 for arg in value.args[1:]) == [0, 1]
             for value in values
         )
+
+
+def is_taken_by_loop(model: Model, node: cst.BaseExpression) -> bool:
+    """Whether `node` is what a loop takes from something: of what is unknown it may be one batch, or a list of several inputs."""
+    found = model.infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+    return found is not None and bool(found[1]) and all(binding.kind == "for" for binding in found[1])
 
 
 def _kinds_inside(value: Value) -> set[str]:

@@ -1164,6 +1164,12 @@ def test_it_stays_silent(source: str) -> None:
     assert flagged("TFP107", PREAMBLE + dedent(source)) == []
 
 
+def test_what_a_loop_takes_from_something_unknown_is_passed_as_it_is() -> None:
+    """It may be a list of several inputs."""
+    source = PREAMBLE + "for x, y in load():\n    print(tf.reduce_mean(model(x)).numpy())\n"
+    assert "tf.reduce_mean(run_model(x)).numpy()" in fixed("TFP107", source)
+
+
 @pytest.mark.parametrize(("source", "rows"), FLAGGED.values(), ids=FLAGGED.keys())
 def test_it_flags_the_first_call(source: str, rows: list[int]) -> None:
     assert flagged("TFP107", PREAMBLE + dedent(source)) == [ROWS + row for row in rows]
