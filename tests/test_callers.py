@@ -997,10 +997,15 @@ def test_a_guard_in_front_of_all_calls_in_other_files_counts(project: Path, line
 
 
 @pytest.mark.parametrize(
-    ("under", "found"), [("tf.GradientTape() as tape", False), ("open(path) as log", True)]
+    ("under", "asked", "found"),
+    [
+        ("tf.GradientTape() as tape", "tape.gradient(loss, net.trainable_variables)", False),
+        ("tf.GradientTape() as tape", "0", True),
+        ("open(path) as log", "0", True),
+    ],
 )
 def test_a_pass_that_another_file_runs_under_the_tape_is_that_of_the_gradient_step(
-    project: Path, under: str, found: bool
+    project: Path, under: str, asked: str, found: bool
 ) -> None:
     losses = """
         import tensorflow as tf
@@ -1015,6 +1020,7 @@ def test_a_pass_that_another_file_runs_under_the_tape_is_that_of_the_gradient_st
         for x, y in tf.data.Dataset.from_tensor_slices(data).batch(32):
             with {under}:
                 loss = perceptual_loss(net(x), y)
+            gradients = {asked}
         """
     files = write(project, losses=losses, program=program)
     assert ("losses.py" in lint(files, frozenset({"TFP107"}))) is found
