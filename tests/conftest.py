@@ -46,6 +46,12 @@ def no_evidence_on_record(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield
 
 
+@pytest.fixture
+def as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of gradients are compiled as one, and else not at all."""
+    monkeypatch.setattr("tflint_perf.rules.eager.tfp101_eager_train_step.compile_parts", lambda *args: None)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def key_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Tests sign what they keep with a key of theirs, and leave the user's alone."""

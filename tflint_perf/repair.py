@@ -19,7 +19,8 @@ class Repair:
     A *bold* one rewrites as an expert would who then runs the program: it rests on what reading cannot know.
 
     What an unsafe one may change is said in its title: `may_change` is what follows these words there, and `shown_by`
-    the place in the code that it is known from. `in_parts` says that it mends a part of what was found.
+    the place in the code that it is known from. `in_parts` says that it mends parts of what was found, of whose whole the
+    cost on record tells.
     """
 
     message: str

@@ -104,15 +104,12 @@ def _call_alone(
     home, owner, given = beside
     forward = Forward(called_node, owner, bool(given), rest=rest, varies=varies)
     own = forward_function(edit, call, home, forward, name)
-    if own.model:
-        owner, given = "", [own.model]
     inputs = call.args[0].value
     tensors = as_tensors(edit, inputs)
     if isinstance(tensors, Refusal):
         return tensors
     passed, imports = tensors
-    target = f"{owner}.{own.name}" if owner else own.name
-    made = f"{target}({', '.join([*given, passed])})"
+    made = own.called(owner, given, passed)
     return Repair(
         f"Call the model by a `@{own.decorator}` of its own",
         [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 import libcst as cst
@@ -56,6 +56,12 @@ class ForwardFunction:
     edits: tuple[Edit, ...] = ()
     imports: tuple[Edit, ...] = ()
     model: str = ""
+
+    def called(self, owner: str, given: Sequence[str], inputs: str) -> str:
+        """A call of it where a method of `owner` would be, with what else it is `given` ahead of the inputs."""
+        if self.model:
+            owner, given = "", [self.model]
+        return f"{f'{owner}.' if owner else ''}{self.name}({', '.join([*given, inputs])})"
 
 
 def forward_function(

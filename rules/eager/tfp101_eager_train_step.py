@@ -34,6 +34,7 @@ from .extract import extract
 from .model_calls import CompiledModels
 from .shapes import Shapes
 from .split_step import has_results_behind, split
+from .step_in_parts import compile_parts
 
 _ASKED_FOR = "what a minimizer asks for, the loss and its gradients, is computed"
 
@@ -370,8 +371,12 @@ def _split(
         name = "compiled_step"
     site = _site_in_loop(model, step)
     if site is not None:
-        return split(edit, model.statement_of(site), [site, *step.applied], name)
-    return split(edit, step.tape, calls, name)
+        made = split(edit, model.statement_of(site), [site, *step.applied], name)
+    else:
+        made = split(edit, step.tape, calls, name)
+    if isinstance(made, Repair):
+        return made
+    return compile_parts(edit, steps) or made
 
 
 def _function_of_the_whole(model: Model, step: GradientStep) -> Function | None:

@@ -105,12 +105,14 @@ STAYS = {
 }
 
 
+@pytest.mark.usefixtures("as_one")
 @pytest.mark.parametrize("under_tape", STAYS.values(), ids=list(STAYS))
 def test_it_stays_where(under_tape: str) -> None:
     source = program(under_tape)
     assert fixed("TFP101", source, bold=True) == source
 
 
+@pytest.mark.usefixtures("as_one")
 @pytest.mark.parametrize(("layer", "moves"), [("Dense(4)", True), ("Dropout(0.5)", False)])
 def test_a_model_that_is_trained_answers_twice_where_it_gives_the_same(layer: str, moves: bool) -> None:
     source = program(DRAWN.replace("model(state)", "model(state, training=True)"))

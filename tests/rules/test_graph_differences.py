@@ -191,6 +191,7 @@ for x, y in tf.data.Dataset.load("data").batch(32):
 """
 
 
+@pytest.mark.usefixtures("as_one")
 @pytest.mark.parametrize(("chosen", "bold"), [("hinge if kind else shown", True), ("shown", False)])
 def test_of_functions_that_a_program_chooses_from_one_suffices_for_a_run_to_judge(
     chosen: str, bold: bool

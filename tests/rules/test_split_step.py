@@ -192,6 +192,7 @@ def test_a_mask_is_a_float_for_a_function_that_multiplies_by_it() -> None:
     assert text.endswith("    self._train_step(tf.convert_to_tensor(x), tf.cast(mask, tf.float32))\n")
 
 
+@pytest.mark.usefixtures("as_one")
 @pytest.mark.parametrize(
     "under_tape",
     [
@@ -416,6 +417,7 @@ LEFT_WHERE_IT_IS = {
 }
 
 
+@pytest.mark.usefixtures("as_one")
 @pytest.mark.parametrize("body", LEFT_WHERE_IT_IS.values(), ids=LEFT_WHERE_IT_IS.keys())
 def test_other_functions_are_not(body: str) -> None:
     method = f"def predict(self, x):\n        {body}\n\n    "
@@ -556,6 +558,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.usefixtures("as_one")
 @pytest.mark.parametrize(("under_tape", "reason"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_cannot_be_split_says_what_stands_in_the_way(under_tape: str, reason: str) -> None:
     method = step(under_tape)
@@ -565,6 +568,7 @@ def test_what_cannot_be_split_says_what_stands_in_the_way(under_tape: str, reaso
     assert "(line " in note
 
 
+@pytest.mark.usefixtures("as_one")
 def test_what_can_be_handed_in_is_not_what_stands_in_the_way() -> None:
     """Nor is what stands only in the way of compiling the whole method."""
     under_tape = (
@@ -584,6 +588,7 @@ def test_where_a_bold_fix_can_be_made_the_note_says_what_stands_in_the_way_of_an
     assert ((finding.note or "").startswith("no fix: "), finding.to_prove) == (True, True)
 
 
+@pytest.mark.usefixtures("as_one")
 def test_a_method_that_sets_attributes_is_not_traced() -> None:
     """Only what the step itself sets is given back."""
     method = step("self.reset()\nloss = tf.reduce_mean(self.model(x) + self.noise - y)")
@@ -1092,6 +1097,7 @@ def test_gradient_steps_one_behind_the_other_are_one_step_and_the_host_says_when
     assert "tf.convert_to_tensor(self.steps % self.every == 0)" in host
 
 
+@pytest.mark.usefixtures("as_one")
 def test_a_list_of_variables_is_not_given_back() -> None:
     source = HEAD + (
         "    def learn(self, x, y):\n"

@@ -455,9 +455,66 @@ for epoch in range(3):
 """
 
 
+# Its statistics change with each pass in training, which may not run twice.
+NORMALIZED = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.out = tf.keras.layers.Dense(8, activation="relu"), tf.keras.layers.Dense(3)
+        self.norm = tf.keras.layers.BatchNormalization()
+
+    def call(self, x, training=False):
+        return self.out(self.norm(self.hidden(x), training=training))
+
+
+class Learner:
+    def __init__(self):
+        self.online, self.target = Net(), Net()
+        self.optimizer = tf.keras.optimizers.Adam(1e-3)
+
+    def learn(self, states, actions, rewards, after):
+        with tf.GradientTape() as tape:
+            values = self.online(states, training=True)
+            wanted = values.numpy()
+            best = np.argmax(self.online(after, training=False).numpy(), axis=1)
+            ahead = self.target(after, training=False).numpy()
+            rows = np.arange(len(actions))
+            wanted[rows, actions] = rewards + 0.9 * ahead[rows, best]
+            loss = tf.keras.losses.huber(wanted, values)
+        gradients = tape.gradient(loss, self.online.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.online.trainable_variables))
+        return loss
+
+
+learner, rng = Learner(), np.random.default_rng(0)
+for step in range(20):
+    states, after = rng.normal(size=(16, 4)), rng.normal(size=(16, 4))
+    loss = learner.learn(states, rng.integers(0, 3, 16), rng.normal(size=16), after)
+print(np.round(np.mean(loss), 4), np.round(learner.online.get_weights()[1], 4))
+"""
+
+
 @pytest.mark.parametrize(
     "source",
-    [ACTOR_CRITIC, REPLAY, BATCHES, MASKED, SPREAD, IN_A_LOOP, TWINS, ATTENDING, TARGETS, EVALUATING],
+    [
+        ACTOR_CRITIC,
+        REPLAY,
+        BATCHES,
+        MASKED,
+        SPREAD,
+        IN_A_LOOP,
+        TWINS,
+        ATTENDING,
+        TARGETS,
+        EVALUATING,
+        NORMALIZED,
+    ],
     ids=[
         "actor-critic",
         "replay",
@@ -469,6 +526,7 @@ for epoch in range(3):
         "attending",
         "targets",
         "evaluating",
+        "normalized",
     ],
 )
 def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path, forks: Forks) -> None:
