@@ -502,19 +502,25 @@ def test_what_is_learned_is_the_same_twice_and_nearly_so_when_nudged(tmp_path: P
     )  # fmt: skip
     compiled = program.replace("def train_step", "@tf.function\ndef train_step")
     outs = []
-    for number, (text, nudge) in enumerate(
-        [(program, False), (program, False), (program, True), (compiled, False)]
+    for number, (text, asked) in enumerate(
+        [
+            (program, {}),
+            (program, {}),
+            (program, {"nudge": True}),
+            (compiled, {}),
+            (compiled, {"eagerly": True}),
+        ]
     ):
         out = tmp_path / f"{number}.npz"
-        seen = _run(tmp_path, text, forks.watch, steps=20, details=False, learning=Learning(out, nudge=nudge))
+        seen = _run(tmp_path, text, forks.watch, steps=20, details=False, learning=Learning(out, **asked))
         assert seen.learned
         outs.append(np.load(out))
-    once, twice, nudged, fast = outs
+    once, twice, nudged, fast, slow = outs
     names = [name for name in once.files if name.startswith("last")]
     assert len(names) == 4
     assert once["losses"].shape[0] >= 19
     moved = max(abs(once[name] - once[name.replace("last", "first")]).max() for name in names)
-    assert all((once[name] == twice[name]).all() for name in names)
+    assert all((once[name] == twice[name]).all() and (once[name] == slow[name]).all() for name in names)
     differs = max(abs(once[name] - nudged[name]).max() for name in names)
     assert 0 < differs < 1e-3 * moved
     assert max(abs(once[name] - fast[name]).max() for name in names) < 1e-3 * moved

@@ -56,12 +56,23 @@ class Made:
     has_gpu: bool = False
     # The files that are reached; all where it is empty.
     files: Collection[str] = ()
+    # What comes of a version where nothing is compiled, and how far rounding goes.
+    eager: Apart = NONE
+    rounding: Apart = ROUNDING
+    traces: int = 0
+    ran_eagerly: list[Version] = field(default_factory=list)
 
     def reference(self, probes: Sequence[Spot]) -> tuple[Trial, Collection[Spot]]:
-        return trial(), [spot for spot in probes if not self.files or spot.file in self.files]
+        return trial(traces=self.traces), [
+            spot for spot in probes if not self.files or spot.file in self.files
+        ]
 
     def control(self) -> Trial:
-        return trial(apart=ROUNDING)
+        return trial(apart=self.rounding)
+
+    def eagerly(self, fixes: Version) -> Trial:
+        self.ran_eagerly.append(fixes)
+        return trial(apart=self.eager)
 
     def version(self, fixes: Version) -> Trial:
         self.ran.append(fixes)
@@ -104,6 +115,29 @@ def of_groups(proof: Proof) -> list[Outcome]:
 def shown(proof: Proof) -> dict[str, Any]:
     about = About(("train.py",), "CPU (made up)", {}, "2030-01-02", pairs=5)
     return document_of(proof, about)
+
+
+# What rounding hides.
+
+CHAOS = Apart((0.3,), (1e-5,))
+
+
+@pytest.mark.parametrize("one_by_one", [True, False])
+@pytest.mark.parametrize(
+    ("eager", "traces", "status"),
+    [(NONE, 0, "pays"), (OTHER, 0, "unknown"), (NONE, 3, "unknown")],
+    ids=["the same", "another", "the program compiles, too"],
+)
+def test_where_rounding_hides_what_is_learned_one_run_that_is_not_compiled_tells(
+    eager: Apart, traces: int, status: str, one_by_one: bool
+) -> None:
+    running = Made(
+        lambda fixes, seed: trial(0.005, seed=seed, apart=CHAOS), eager=eager, rounding=CHAOS, traces=traces
+    )
+    proof = prove([FIRST], running, Options(pairs=5, one_by_one=one_by_one))
+    judged = proof.whole or proof.outcomes[0].judged
+    assert judged.status == status
+    assert running.ran_eagerly == ([] if traces else [frozenset([FIRST])])
 
 
 # Which fixes do the same.

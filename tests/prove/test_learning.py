@@ -129,6 +129,42 @@ def test_where_rounding_alone_goes_as_far_as_training_nothing_can_be_told() -> N
     assert (found.verdict, found.why) == ("unknown", "rounding alone goes 40% of what training moves")
 
 
+ODD = tuple((step, 2e-4) for step in range(1, 40))
+NEAR = tuple((step, 1e-5) for step in range(1, 40))
+CHAOS = {
+    "rounding goes as far as training": (Apart((0.5,), (1e-5,)), Apart((0.4,), (1e-5,))),
+    "compiled ops round more than weights do": (Apart((3e-3,), (1e-5,), ODD), Apart((1e-4,), (1e-5,), NEAR)),
+}
+
+
+@pytest.mark.parametrize(("run", "control"), CHAOS.values(), ids=CHAOS.keys())
+def test_there_a_run_that_is_not_compiled_tells(run: Apart, control: Apart) -> None:
+    alone = sameness([run], control, [NONE])
+    assert (alone.verdict == "same", alone.hidden) == (False, True)
+    for eagerly, verdict in (
+        (NONE, "same"),
+        (OTHER, alone.verdict),
+        (Apart(mismatch="steps"), alone.verdict),
+    ):
+        assert sameness([run], control, [NONE], eagerly).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "run",
+    [Apart((0.5,), (1e-5,)), Apart((1e-6,), (1e-5,), tuple((step, 0.1) for step in range(1, 40)))],
+    ids=["weights", "losses"],
+)
+def test_what_is_far_beyond_rounding_is_different_whatever_it_is_when_it_is_not_compiled(run: Apart) -> None:
+    """A trace keeps a number that eager code reads anew."""
+    found = sameness([run], Apart((1e-4,), (1e-5,), NEAR), [NONE], NONE)
+    assert (found.verdict, found.hidden) == ("different", False)
+
+
+def test_a_run_that_is_not_compiled_tells_nothing_of_other_draws() -> None:
+    run = Apart((0.5,), (1e-5,), draws_apart=True)
+    assert sameness([run], Apart((0.4,), (1e-5,)), [NONE], NONE).verdict == "unknown"
+
+
 def test_there_what_is_the_same_to_the_last_digits_is_the_same() -> None:
     assert sameness([Apart((0.0,), (1e-5,))], Apart((0.4,), (1e-5,)), [NONE]).verdict == "same"
     runs = [Apart((0.0,), (1e-5,)), Apart((5e-3,), (1e-5,))]

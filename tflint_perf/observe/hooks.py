@@ -97,6 +97,8 @@ class Hooks:
             def call(function: Any, /, *args: Any, **keywords: Any) -> Any:
                 if inside.function or not in_graph.is_eager():
                     return original(function, *args, **keywords)
+                if learned is not None and learned.eagerly:  # what a function does shows by itself
+                    return original(function, *args, **keywords)
                 if learned is not None and any(known.get(function, ())):
                     self._before_update(_kind_of(known[function][0] > 0), _who(function), sys._getframe(1))
                 inside.function += 1

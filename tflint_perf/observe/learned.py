@@ -19,6 +19,9 @@ _MOST_LOSSES = 8000
 # What a step gives is looked at so far for a loss.
 _MOST_IN_A_STEP = 8
 _SEEDS = 2**31 - 1
+# A nudge moves each number of a weight by up to so many units in the last place, either way; in large ones only once.
+_UNITS = 2
+_LARGE = 1_000_000
 
 
 # A statement, and whether it draws under a tape.
@@ -28,8 +31,9 @@ _Drawn = tuple[str, bool]
 class Learned:
     """The trained variables before their first update and at the end, and a loss of each step."""
 
-    def __init__(self, out: str, seed: int, nudge: bool) -> None:
+    def __init__(self, out: str, seed: int, nudge: bool, eagerly: bool = False) -> None:
         self._out, self._seed, self._nudge = out, seed, nudge
+        self.eagerly = eagerly
         self._trained: dict[int, Any] = {}
         # Those that gradients were taken of: what is trained where no optimizer says so.
         self._recorded: dict[int, Any] = {}
@@ -40,6 +44,7 @@ class Learned:
         self._nudged: set[int] = set()
         # Whether gradients of this step are nudged: a minimizer that sets the weights itself takes no notice of theirs.
         self._nudges_gradients = False
+        self._chance: Any = None
         # How often a statement has drawn: in this step, and in each graph that was made, which goes on from where the step was.
         self._draws: dict[_Drawn, int] = {}
         self._graphs: WeakKeyDictionary[Any, dict[_Drawn, range]] = WeakKeyDictionary()
@@ -61,6 +66,11 @@ class Learned:
 
     def hook_numpy(self, module: ModuleType) -> None:
         module.random.seed(self._seed)
+
+    def hook_functions(self, module: ModuleType) -> None:
+        """Have all that the program compiles run eagerly, where that is asked."""
+        if self.eagerly:
+            module.run_functions_eagerly(True)
 
     def hook_random(self, in_graph: Any, places: Places) -> None:
         """Let the same draw of a step give the same numbers, whether it is run eagerly or in a graph.
@@ -146,9 +156,7 @@ class Learned:
                 self._first[key] = self._value(variable)
         if self._nudge:
             for key, variable in self._all.items():
-                if key not in self._nudged:
-                    self._nudged.add(key)
-                    self._move(variable)
+                self._move(key, variable)
 
     def before_update(self) -> None:
         """Before the first update of the last step: what whole steps have trained, however many of its updates are compiled together."""
@@ -252,13 +260,18 @@ class Learned:
             return value if value.shape == tuple(variable.shape) else None
         return None
 
-    def _move(self, variable: Any) -> None:
-        """By one unit in the last place."""
+    def _move(self, key: int, variable: Any) -> None:
+        """Round a weight otherwise, by chance, as another order of adding would: after each step, since a program may put weights
+        back to what they were."""
         numpy, tensorflow = sys.modules["numpy"], sys.modules["tensorflow"]
         value = self._value(variable)
-        if value is None or value.dtype.kind != "f":
+        if value is None or value.dtype.kind != "f" or (value.size > _LARGE and key in self._nudged):
             return
-        moved = numpy.nextafter(value, numpy.asarray(numpy.inf, value.dtype))
+        self._nudged.add(key)
+        if self._chance is None:
+            self._chance = numpy.random.RandomState(self._seed + 1)
+        units = self._chance.randint(-_UNITS, _UNITS + 1, size=value.shape).astype(value.dtype)
+        moved = (value + units * numpy.spacing(numpy.abs(value))).astype(value.dtype)
         with suppress(Exception):
             if self._session is not None:
                 variable.load(moved, self._session)

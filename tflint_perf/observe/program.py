@@ -54,7 +54,11 @@ class Observation:
         )
         self.watcher.end_now = self._end_now
         learning = settings.get("learning")
-        self.learned = Learned(learning["out"], learning["seed"], learning["nudge"]) if learning else None
+        self.learned = (
+            Learned(learning["out"], learning["seed"], learning["nudge"], learning["eagerly"])
+            if learning
+            else None
+        )
         step = settings.get("step")
         self.probes = Probes(settings["probes"], tuple(step) if step else None)
         self.probes.install(self._told)
@@ -65,6 +69,9 @@ class Observation:
             # Innermost: what marks steps looks at the frame that calls it.
             hooks = each_after_the_other(TrainedHooks(self.learned).by_module(), hooks)
             hooks["numpy"] = self.learned.hook_numpy
+            hooks["tensorflow.python.eager.polymorphic_function.eager_function_run"] = (
+                self.learned.hook_functions
+            )
         hooks["tensorflow.python.autograph.impl.api"] = self.probes.hook_autograph
         leave_out_the_observer()
         sys.meta_path[:0] = [Finder(hooks), ProbedFinder(self.probes)]

@@ -19,13 +19,14 @@ class Learning:
 
     It holds, for the variable number i in the order of their first update, `first0` … and `last0` …, and `losses` in
     rows: the step, the loss that was seen, and whether that is what a compiled function gave, and perhaps no loss. Random numbers are seeded with `seed` before the program
-    runs, eager and compiled code draw the same, and ops are deterministic. `nudge` moves each trained weight by one unit
-    in the last place after the first step: how far rounding alone goes.
+    runs, eager and compiled code draw the same, and ops are deterministic. `nudge` moves each trained weight by a unit
+    or two in the last place after each step: how far rounding alone goes. `eagerly` runs what the program compiles op by op.
     """
 
     out: Path
     seed: int = 0
     nudge: bool = False
+    eagerly: bool = False
 
 
 @dataclass(frozen=True)

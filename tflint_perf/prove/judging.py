@@ -70,7 +70,7 @@ class Judged:
 class Baseline:
     """The runs of the original that others are held against.
 
-    `reference` is the first, which what is learned is compared with; `control` has its first weights nudged; `again` are
+    `reference` is the first, which what is learned is compared with; `control` has its weights nudged; `again` are
     those that were timed.
     """
 
@@ -80,15 +80,23 @@ class Baseline:
 
 
 def judge(
-    baseline: Baseline, before: Sequence[Trial], after: Sequence[Trial], confidence: float = CONFIDENCE
+    baseline: Baseline,
+    before: Sequence[Trial],
+    after: Sequence[Trial],
+    confidence: float = CONFIDENCE,
+    eagerly: Trial | None = None,
 ) -> Judged:
-    """What runs of a version say, `after`, each with the run of the original next to it, `before`."""
+    """What runs of a version say, `after`, each with the run of the original next to it, `before`; `eagerly` is one where nothing
+    of it was compiled."""
     broken = next((trial for trial in after if _breaks(trial, baseline.reference)), None)
     if broken is not None:
         why = broken.failure or f"exit code {broken.code} instead of {baseline.reference.code}"
         return Judged("breaks", f"it breaks the program: {why}", len(after), output=broken.output)
     learned = sameness(
-        [trial.apart for trial in after], baseline.control.apart, [trial.apart for trial in baseline.again]
+        [trial.apart for trial in after],
+        baseline.control.apart,
+        [trial.apart for trial in baseline.again],
+        eagerly.apart if eagerly is not None else None,
     )
     whole = all(trial.whole for trial in (baseline.reference, *baseline.again, *after))
     printed = compare_printed(
@@ -100,6 +108,11 @@ def judge(
     times, held = compare_times(before, after, confidence), compare_held(before, after, confidence)
     status, why = _status(times, held, learned, printed)
     return Judged(status, why, len(after), times, held, learned, printed)
+
+
+def is_hidden_by_rounding(judged: Judged, baseline: Baseline) -> bool:
+    """Whether a run of the version in which nothing is compiled could tell whether it learns the same, as nothing of the original is."""
+    return judged.learned is not None and judged.learned.hidden and not baseline.reference.traces
 
 
 def _breaks(trial: Trial, original: Trial) -> bool:

@@ -11,7 +11,14 @@ from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.measured.record import Spot
 from tflint_perf.problems import ConfigError
 from tflint_perf.prove.fixes import Alike, PlacedFix, groups_of
-from tflint_perf.prove.judging import Baseline, Judged, is_left_open, is_of_some, judge
+from tflint_perf.prove.judging import (
+    Baseline,
+    Judged,
+    is_hidden_by_rounding,
+    is_left_open,
+    is_of_some,
+    judge,
+)
 from tflint_perf.prove.times import LEAST_GAIN
 from tflint_perf.prove.trial import Trial
 from tflint_perf.verify.runner import order
@@ -49,7 +56,10 @@ class Running(Protocol):
         """Whether the first run of the original saw a GPU."""
 
     def control(self) -> Trial:
-        """The original with its first weights nudged."""
+        """The original with its weights nudged."""
+
+    def eagerly(self, fixes: Version) -> Trial:
+        """Any version, with nothing of it compiled: for what it learns, not for how long it takes."""
 
     def version(self, fixes: Version) -> Trial:
         """Any version, as it is."""
@@ -207,6 +217,7 @@ def _in_turn(
     before: list[Trial] = []
     after: dict[Alike, list[Trial]] = {group: [] for group in groups}
     done: dict[Alike, Judged] = {}
+    eager: dict[Alike, Trial] = {}
     left, stopped = list(groups), 0
     try:
         for turn in range(2 * options.pairs):
@@ -215,7 +226,7 @@ def _in_turn(
                 left = [
                     group
                     for group in left
-                    if is_left_open(judge(baseline, before, after[group]))
+                    if is_left_open(judge(baseline, before, after[group], eagerly=eager.get(group)))
                     and (len(group) > 1 or options.pairs >= _ENOUGH)
                 ]
             if not left:
@@ -227,14 +238,21 @@ def _in_turn(
                 (after[group] if group else before).append(trial)
             baseline = replace(baseline, again=(*earlier, *before))
             for group in left:
-                judged = judge(baseline, before[: len(after[group])], after[group])
+                judged = judge(baseline, before[: len(after[group])], after[group], eagerly=eager.get(group))
+                if group not in eager and is_hidden_by_rounding(judged, baseline):
+                    eager[group] = running.eagerly(frozenset(group))
                 if judged.status == "breaks" or (judged.status == "different" and turn + 1 >= _KNOWN_AFTER):
                     done[group] = judged
     except Stopped as stop:
         stopped, baseline = stop.number, replace(baseline, again=(*earlier, *before))
     tried = {
         group: _in_pairs(
-            baseline, before, runs, done.get(group), LOOKS[1] if len(runs) > options.pairs else LOOKS[0]
+            baseline,
+            before,
+            runs,
+            done.get(group),
+            LOOKS[1] if len(runs) > options.pairs else LOOKS[0],
+            eager.get(group),
         )
         for group, runs in after.items()
     }
@@ -247,13 +265,14 @@ def _in_pairs(
     after: Sequence[Trial],
     judged: Judged | None = None,
     confidence: float = LOOKS[0],
+    eagerly: Trial | None = None,
 ) -> _Tried:
     """What runs of a version say beside as many of the original, unless that is known."""
     pairs = min(len(before), len(after))
     one, other = tuple(before[:pairs]), tuple(after[:pairs])
     if judged is None:
         judged = (
-            judge(baseline, one, other, confidence)
+            judge(baseline, one, other, confidence, eagerly)
             if pairs
             else Judged("unknown", "it was not run to its end")
         )
@@ -272,6 +291,7 @@ def _together(
     before: list[Trial] = []
     after: list[Trial] = []
     judged: Judged | None = None
+    eager: Trial | None = None
     try:
         for confidence in LOOKS:
             for side in order(len(before) or options.pairs):
@@ -282,12 +302,16 @@ def _together(
                 if after and after[-1].failure:
                     break
             timed = Baseline(baseline.reference, baseline.control, (*baseline.again, *before))
-            judged = judge(timed, before[: len(after)] or [baseline.reference], after, confidence)
+            beside = before[: len(after)] or [baseline.reference]
+            judged = judge(timed, beside, after, confidence, eager)
+            if eager is None and is_hidden_by_rounding(judged, timed):
+                eager = running.eagerly(version)
+                judged = judge(timed, beside, after, confidence, eager)
             if judged.status != "no difference" or not _may_pay(judged):
                 break
     except Stopped as stop:
         timed = Baseline(baseline.reference, baseline.control, (*baseline.again, *before))
-        judged, one, other = _in_pairs(timed, before, after)
+        judged, one, other = _in_pairs(timed, before, after, eagerly=eager)
         return Proof(baseline.reference, outcomes, kept, judged, one, other, stop.number)
     return Proof(baseline.reference, outcomes, kept, judged, tuple(before[: len(after)]), tuple(after))
 

@@ -79,26 +79,36 @@ class Runner:
         return self.record is not None and not self.record.device.startswith("CPU")
 
     def control(self) -> Trial:
-        """The original with its first weights nudged."""
+        """The original with its weights nudged."""
         self.on_run("the original, nudged")
         return self._trial({}, nudge=True)
+
+    def eagerly(self, fixes: Version) -> Trial:
+        """Any version, with nothing of it compiled."""
+        self.on_run(f"{_named(fixes)}, run eagerly")
+        return self._trial(self._text_of(fixes), eagerly=True)
 
     def version(self, fixes: Version) -> Trial:
         """Any version, as it is; what goes wrong is in the trial."""
         self.on_run(_named(fixes))
+        return self._trial(self._text_of(fixes))
+
+    def _text_of(self, fixes: Version) -> Mapping[str, bytes]:
         if fixes not in self._texts:
             self._texts[fixes] = self.made(fixes) if fixes else {}
-        return self._trial(self._texts[fixes])
+        return self._texts[fixes]
 
-    def _trial(self, changed: Mapping[str, bytes], nudge: bool = False) -> Trial:
+    def _trial(self, changed: Mapping[str, bytes], nudge: bool = False, eagerly: bool = False) -> Trial:
         try:
-            seen, learned = self._watched(self.scratch.copy(changed), nudge)
+            seen, learned = self._watched(self.scratch.copy(changed), nudge, eagerly=eagerly)
         except NotWatchedError as error:
             return failed_trial(str(error))
         distance = apart(self._first, learned) if self._first is not None and learned is not None else None
         return trial_of(seen, lines_of(seen.stdout), distance)
 
-    def _watched(self, copy: Copy, nudge: bool, probes: tuple[Spot, ...] = ()) -> tuple[Seen, Learned | None]:
+    def _watched(
+        self, copy: Copy, nudge: bool, probes: tuple[Spot, ...] = (), eagerly: bool = False
+    ) -> tuple[Seen, Learned | None]:
         out = self.scratch.folder / "learned.npz"
         out.unlink(missing_ok=True)
         first = self._done is None
@@ -113,7 +123,7 @@ class Runner:
                 timeout=self.timeout if first else self._limit(),
                 probes=probes,
                 details=False,
-                learning=Learning(out, self.seed, nudge),
+                learning=Learning(out, self.seed, nudge, eagerly),
                 quiet=True,
                 optimizers=self._optimizers,
             )

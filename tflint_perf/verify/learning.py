@@ -1,10 +1,12 @@
 """Whether two runs learned the same: trained variables, measured by how far training moved them, and losses.
 
 No two orders of adding floats give the same, so "the same" needs a measure of how far rounding alone goes in this program:
-a control, the original with its first weights nudged by one unit in the last place. A version has learned the same when no
+a control, the original with its weights nudged by a unit or two in the last place after each step. A version has learned the same when no
 variable is further from the original than ten times what the control's is. Where the control itself strays so far that a
 wrong edit could hide behind it, and the version is not the same to the last digits nor far nearer than the control, or the
-original does not give the same twice, that cannot be told, and is not.
+original does not give the same twice, that cannot be told, and is not. A version that compiles what is eager in the original
+can then be run eagerly: where that gives what the original gave, to the last digits, its code does the same, and what it
+learned is no further away than rounding leads.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from typing import Any, Final, Literal
 
 # A difference is put down to rounding up to so many times that of the control.
 TIMES_CONTROL: Final = 10.0
+# And up to so many where all that is left is that it is compiled: ops that are fused and reordered round each in another way.
+_TIMES_COMPILED: Final = 100.0
 # What is always put down to rounding, of how far training moved a variable.
 _LEAST: Final = 1e-5
 # And that many units in the last place of a variable, for each square root of a step.
@@ -91,6 +95,8 @@ class Sameness:
     repeat: float | None = None
     losses: int = 0
     draws_apart: bool = False
+    # Whether it is the same could be told by a run of the version that is not compiled: a wrong edit may hide behind rounding.
+    hidden: bool = False
 
 
 def read_learned(path: Path, steps: int) -> Learned | None:
@@ -203,15 +209,30 @@ def _losses_apart(one: Learned, other: Learned) -> tuple[tuple[int, float], ...]
 
 
 def sameness(
-    runs: Sequence[Apart | None], control: Apart | None, repeats: Sequence[Apart | None]
+    runs: Sequence[Apart | None],
+    control: Apart | None,
+    repeats: Sequence[Apart | None],
+    eagerly: Apart | None = None,
 ) -> Sameness:
     """Whether a version learned the same; where it differs and draws other random numbers, nobody knows for what.
 
-    All are apart from the first run of the original: `runs` of the version, the `control`, and `repeats` of the original
-    itself.
+    All are apart from the first run of the original: `runs` of the version, the `control`, `repeats` of the original
+    itself, and `eagerly` the version where nothing of it is compiled.
     """
     found = _sameness(runs, control, repeats)
-    if found.verdict != "different" or not any(run is not None and run.draws_apart for run in runs):
+    draws_apart = any(run is not None and run.draws_apart for run in runs)
+    if found.verdict != "same" and found.apart is not None:
+        compiled = _sameness(runs, control, repeats, _TIMES_COMPILED)
+        hidden = compiled.hidden or compiled.verdict == "same"
+        found = replace(found, hidden=hidden and not draws_apart)
+    if found.hidden and eagerly is not None and _is_to_the_last_digits(eagerly):
+        return _said(
+            found,
+            "same",
+            f"run eagerly, it learns the same to the last digits; compiled, weights differ by {share(found.apart or 0.0)} of what "
+            f"training moved them; rounding alone goes {share(found.control or 0.0)}",
+        )
+    if found.verdict != "different" or not draws_apart:
         return found
     why = (
         "it draws its random numbers in another order, so what it learns cannot be compared number by number"
@@ -220,7 +241,10 @@ def sameness(
 
 
 def _sameness(
-    runs: Sequence[Apart | None], control: Apart | None, repeats: Sequence[Apart | None]
+    runs: Sequence[Apart | None],
+    control: Apart | None,
+    repeats: Sequence[Apart | None],
+    times: float = TIMES_CONTROL,
 ) -> Sameness:
     if control is None or None in runs or None in repeats or not runs:
         return Sameness("unknown", "what it learns was not seen")
@@ -228,7 +252,7 @@ def _sameness(
         return Sameness(
             "unknown", "the program does not train alike twice: its runs differ in what they train"
         )
-    allowed = _allowed(control)
+    allowed = _allowed(control, times)
     worst = _worst(runs)
     again = _worst(repeats)
     figures = Sameness("unknown", "", worst.most if not worst.mismatch else None, control.most, again.most)
@@ -241,7 +265,7 @@ def _sameness(
             f"the program does not reproduce itself: two runs of the original differ by {share(again.most)} of what "
             "training moved; seed its random numbers",
         )
-    odd, clean = _losses(worst, control)
+    odd, clean = _losses(worst, control, times)
     if worst.mismatch == "steps":
         return _said(figures, "unknown", "its steps are not those of the original")
     if worst.mismatch:
@@ -259,9 +283,8 @@ def _sameness(
     told_apart = told_apart and not _stays_near(worst, control)
     if told_apart and median(allowed or (0.0,)) >= _TOO_FAR:
         if clean < _ENOUGH_LOSSES:
-            return _said(
-                figures, "unknown", f"rounding alone goes {share(control.most)} of what training moves"
-            )
+            why = f"rounding alone goes {share(control.most)} of what training moves"
+            return replace(_said(figures, "unknown", why), hidden=True)
         return _said(
             figures,
             "same",
@@ -280,11 +303,16 @@ def _said(figures: Sameness, verdict: SamenessVerdict, why: str, losses: int = 0
     return Sameness(verdict, why, figures.apart, figures.control, figures.repeat, losses)
 
 
-def _allowed(control: Apart) -> tuple[float, ...]:
+def _is_to_the_last_digits(run: Apart) -> bool:
+    """Whether a run learned what the original did, as two runs of that do."""
+    return not run.mismatch and bool(run.variables) and not _strays(run, run.rounding)
+
+
+def _allowed(control: Apart, times: float) -> tuple[float, ...]:
     """How far each variable may be apart. By chance a control moves one of them hardly at all: then the middle counts."""
     middle = median(control.variables or (0.0,))
     return tuple(
-        TIMES_CONTROL * max(own, middle) + rounding
+        times * max(own, middle) + rounding
         for own, rounding in zip(control.variables, control.rounding, strict=True)
     )
 
@@ -306,7 +334,7 @@ def _worst(runs: Sequence[Apart | None]) -> Apart:
     return max(known, key=lambda run: (bool(run.mismatch), run.most), default=Apart())
 
 
-def _losses(found: Apart, control: Apart) -> tuple[list[int], int]:
+def _losses(found: Apart, control: Apart, times: float) -> tuple[list[int], int]:
     """The steps at which losses part, empty where few do; and at how many first ones they could be told to be the same."""
     by_step = dict(control.losses)
     furthest, odd, clean = 0.0, [], 0
@@ -316,7 +344,7 @@ def _losses(found: Apart, control: Apart) -> tuple[list[int], int]:
             continue
         compared += 1
         furthest = max(furthest, by_step[step])
-        if difference > TIMES_CONTROL * furthest + _LEAST:
+        if difference > times * furthest + _LEAST:
             odd.append(step)
         elif furthest <= _CLEAN_LOSS and not odd:
             clean = compared

@@ -2,7 +2,7 @@
 
 A script that does less is fast. So both do as many steps, each loss is compared, and no step is timed that was not. Trained
 variables are measured by how far training moved them. What is further apart than the claim allows is held against a third
-run, of the slow script with its first weights nudged: so far, and no further, rounding alone may go (`learning`).
+run, of the slow script with its weights nudged: so far, and no further, rounding alone may go (`learning`).
 """
 
 from __future__ import annotations
