@@ -22,6 +22,8 @@ from tflint_perf.edit.editor import Editor
 from tflint_perf.rule import Repair
 
 _SIMPLE = (cst.Assign, cst.AnnAssign, cst.Expr)
+# What a tape follows by itself.
+_FOLLOWED = frozenset({"variable", "model", "layer"})
 _ASSIGNING = frozenset({"assign", "assign_add", "assign_sub", "apply_gradients", "minimize", "gradient"})
 
 
@@ -66,6 +68,7 @@ def _moved_and_copied(
     late: Collection[cst.CSTNode],
     of_host: Collection[cst.CSTNode],
 ) -> tuple[list[cst.CSTNode], list[cst.CSTNode]] | None:
+    late = [*late, *_drawn_by(edit, inner, late)]
     last = max((at for at, statement in enumerate(inner) if statement in late), default=-1)
     upto = inner[: last + 1]
     needed = _needed(upto, late)
@@ -88,6 +91,26 @@ def _moved_and_copied(
     ):
         return None
     return moved, copied
+
+
+def _drawn_by(edit: Editor, inner: Sequence[cst.CSTNode], late: Collection[cst.CSTNode]) -> list[cst.CSTNode]:
+    """The statements that draw by what those of `late` give, as a reward for an action: eager code goes on drawing the same numbers,
+    which each trace would begin anew."""
+    given, others = names_changed(late), names_changed([one for one in inner if one not in late])
+    found = []
+    for statement in inner:
+        read = _names_in([statement.value]) if isinstance(statement, cst.Assign) else set()
+        if (
+            statement not in late
+            and read & given
+            and not read & others
+            and not any(edit.model.value(name).kind in _FOLLOWED for name in names_read(statement))
+            and edit.model.invariance.draws_random_numbers(statement)
+        ):
+            found.append(statement)
+        elif statement not in late and edit.model.invariance.draws_random_numbers(statement):
+            break  # what draws keeps its turn
+    return found
 
 
 def _needed(upto: Sequence[cst.CSTNode], late: Collection[cst.CSTNode]) -> list[cst.CSTNode]:

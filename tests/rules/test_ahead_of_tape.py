@@ -77,6 +77,39 @@ def test_targets_made_with_numpy_are_made_ahead_of_the_tape() -> None:
     )
 
 
+REWARDED = """
+    probs = model(state)
+    action = np.random.choice(4, p=np.squeeze(probs))
+    reward = drawn_for(means[action])
+    loss = -tf.math.log(probs[0, action]) * reward
+    """
+
+
+def rewarded(under_tape: str) -> str:
+    function = "def drawn_for(mean):\n    return tf.random.normal([1], mean=mean)\n"
+    return program(under_tape).replace("state = after", "").replace("for step", f"{function}for step")
+
+
+def test_a_reward_that_is_drawn_for_an_action_is_drawn_with_it() -> None:
+    """Each trace would begin its numbers anew, and an array is looked up by a number."""
+    text = loop_of(rewarded(REWARDED))
+    assert "    reward = drawn_for(means[action])\n    train_step(" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("means[action])", "means[action] + tf.reduce_sum(probs))"),
+        ("reward = ", "noise = tf.random.normal([1])\n    reward = "),
+    ],
+    ids=["a gradient goes through it", "something else is drawn first"],
+)
+def test_elsewhere_a_reward_stays_under_the_tape(old: str, new: str) -> None:
+    text = loop_of(rewarded(REWARDED.replace(old, new)))
+    assert "train_step(" in text
+    assert "drawn_for" not in text
+
+
 STAYS = {
     "a gradient goes through what the host is said to make": """
         probs = model(state)
