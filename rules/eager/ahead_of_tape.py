@@ -19,6 +19,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.mutations import names_changed
 from tflint_perf.edit.editor import Editor
+from tflint_perf.finding import Edit
 from tflint_perf.rule import Repair
 
 _SIMPLE = (cst.Assign, cst.AnnAssign, cst.Expr)
@@ -53,7 +54,7 @@ def move_ahead_of_tape(
         f"Get {names or 'what the host does'} ahead of the tape",
         [
             edit.edit(start, start, "".join(indent + line for line in text.splitlines(keepends=True))),
-            *(edit.edit(edit.lines_start(each), edit.lines_end(each), "") for each in moved),
+            *(_removed(edit, each) for each in moved),
         ],
         safe=False,
         may_change="how often the model runs, and what of it is random",
@@ -172,6 +173,11 @@ def _assigns(call: cst.Call) -> bool:
 def _happens(statement: cst.CSTNode) -> bool:
     """Whether a statement changes variables, which what is moved over it may read."""
     return any(isinstance(part, cst.Call) and _assigns(part) for part in descendants(statement))
+
+
+def _removed(edit: Editor, statement: cst.CSTNode) -> Edit:
+    start, end = edit.lines_start(statement), edit.lines_end(statement)
+    return edit.edit(start, edit.past_blank_line(start, end), "")
 
 
 def _at(edit: Editor, statement: cst.CSTNode, *, with_comments: bool) -> str:

@@ -77,6 +77,14 @@ def test_targets_made_with_numpy_are_made_ahead_of_the_tape() -> None:
     )
 
 
+def test_where_lines_between_blank_ones_were_one_blank_line_remains() -> None:
+    text = fixed("TFP101", program(DRAWN.replace("\n", "\n\n").replace("chance\n\n", "chance\n")), bold=True)
+    under = text.partition("with tf.GradientTape() as tape:\n")[2]
+    assert under.startswith(
+        "        probs = model(state)\n\n        loss = -tf.math.log(probs[0, action]) * reward\n"
+    )
+
+
 REWARDED = """
     probs = model(state)
     action = np.random.choice(4, p=np.squeeze(probs))

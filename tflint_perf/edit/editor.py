@@ -187,11 +187,11 @@ class Editor:
                 return self.edit(start, self._text.index("#", end), "")
             if rest:  # a backslash, which joins the next line to this one
                 return self.edit(start, end, "pass")
-            return self.edit(first, self._past_blank_line(first, last), "")
+            return self.edit(first, self.past_blank_line(first, last), "")
         return self._remove_from_list(statement, start, end)
 
-    def _past_blank_line(self, start: int, end: int) -> int:
-        """Take in the blank line behind a line that stands between two, so that one remains."""
+    def past_blank_line(self, start: int, end: int) -> int:
+        """Where lines end that are removed, with the blank line behind them if they stand between two, so that one remains."""
         if self._text[line_above(self._text, start) : start].strip():
             return end
         below = line_end(self._text, end)
