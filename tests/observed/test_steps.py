@@ -576,6 +576,23 @@ def test_a_program_that_sets_its_weights_itself_is_nudged_by_its_gradients(
     assert 0 < max(abs(once[name] - nudged[name]).max() for name in names) < 1e-3 * moved
 
 
+def test_a_statement_that_is_moved_out_of_a_tape_draws_the_same(tmp_path: Path, forks: Forks) -> None:
+    import numpy as np
+
+    draw, tape = "noise = tf.random.normal(tf.shape(a))\n", "    with tf.GradientTape() as tape:\n"
+    step = STEP.replace("model(a)", "model(a + noise)")
+    outs = []
+    for number, moved in enumerate((f"    {draw}{tape}", f"{tape}        {draw}")):
+        out = tmp_path / f"{number}.npz"
+        program = (
+            HEAD + step.replace(tape, moved) + "for number in range(40):\n    train_step(x[:16], y[:16])\n"
+        )
+        _run(tmp_path, program, forks.watch, steps=20, details=False, learning=Learning(out))
+        outs.append(np.load(out))
+    before, under = outs
+    assert all((before[name] == under[name]).all() for name in before.files if name.startswith("last"))
+
+
 def test_arguments_may_be_called_what_they_are_called(tmp_path: Path, forks: Forks) -> None:
     program = HEAD + STEP + (
         "@tf.function\n"

@@ -47,6 +47,8 @@ class Learned:
         self._chance: Any = None
         # How often a statement has drawn: in this step, and in each graph that was made, which goes on from where the step was.
         self._draws: dict[_Drawn, int] = {}
+        # Whether a statement was under a tape when it first drew.
+        self._ways: dict[str, bool] = {}
         self._graphs: WeakKeyDictionary[Any, dict[_Drawn, range]] = WeakKeyDictionary()
         # Of each function, which of a step's draws it makes, and whether it was traced under a tape.
         self._drawn_by: WeakKeyDictionary[Any, tuple[dict[_Drawn, range], bool]] = WeakKeyDictionary()
@@ -110,7 +112,10 @@ class Learned:
                 self._drew_eagerly.add(statement)
             else:
                 number = self._draw_in(_outermost(graph), drawn)
-            return self._seed + 1, crc32(f"{number} {drawn}".encode()) % _SEEDS
+            # A statement that only ever draws under tapes, or only ever elsewhere, may be moved out of one, or into one.
+            is_first_way = self._ways.setdefault(statement, drawn[1]) == drawn[1]
+            told = statement if is_first_way else drawn
+            return self._seed + 1, crc32(f"{number} {told}".encode()) % _SEEDS
 
         vars(module)["get_seed"] = get_seed
         for name in list(sys.modules):
