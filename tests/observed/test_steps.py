@@ -407,7 +407,7 @@ def test_train_on_batch(tmp_path: Path, forks: Forks) -> None:
     assert [event.what for event in keras["model.train_on_batch(x[:16], y[:16])"]] == ["train_on_batch"]
 
 
-def test_a_session(tmp_path: Path) -> None:
+def test_a_session(tmp_path: Path, forks: Forks) -> None:
     program = """\
         import numpy as np
         import tensorflow.compat.v1 as tf
@@ -423,7 +423,7 @@ def test_a_session(tmp_path: Path) -> None:
                 session.run([train, loss], {a: x})
                 session.run(tf.reduce_sum(w))
         """
-    record = _run(tmp_path, program).record
+    record = _run(tmp_path, program, forks.watch).record
     assert record.steps.kind == "session"
     assert _loop(tmp_path, record) == "for step in range(90):"
     assert {event.what for event in _events(record, tmp_path, "graph op")["session.run(tf.reduce_sum(w))"]}
@@ -712,7 +712,7 @@ def _compiled_apart(folder: Path, program: str, function: str, forks: Forks) -> 
     return apart(*found)
 
 
-def test_a_step_that_keras_traces_twice_is_of_one_optimizer(tmp_path: Path) -> None:
+def test_a_step_that_keras_traces_twice_is_of_one_optimizer(tmp_path: Path, forks: Forks) -> None:
     """Its function stands in another, and is traced for each batch: the steps are those of a step of its own."""
     program = HEAD + (
         "model = tf.keras.Sequential([tf.keras.layers.LSTM(4), tf.keras.layers.Dense(1)])\n"
@@ -720,5 +720,5 @@ def test_a_step_that_keras_traces_twice_is_of_one_optimizer(tmp_path: Path) -> N
         "for step in range(8):\n"
         "    model.fit(x[:16].reshape(16, 4, 2), y[:16], verbose=0)\n"
     )
-    seen = _run(tmp_path, program, steps=5)
+    seen = _run(tmp_path, program, forks.watch, steps=5)
     assert (len(seen.ends), seen.optimizers) == (5, 1)
