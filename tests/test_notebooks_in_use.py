@@ -122,12 +122,23 @@ OUTPUTS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("minor", range(6))
-@pytest.mark.parametrize("metadata", [COLAB, JUPYTER], ids=["Colab", "Jupyter"])
-@pytest.mark.parametrize("style", [{"indent": 1}, {"indent": 2}, {"indent": 4}, {"indent": None}], ids=str)
-@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+# Each lay-out, where cells have ids and where they have none; and each format, as both that write notebooks tell of them.
+LAID_OUT = [
+    (minor, metadata, indent, ends)
+    for minor, metadata in ((4, COLAB), (5, JUPYTER))
+    for indent in (1, 2, 4, None)
+    for ends in ("\n", "\r\n")
+]
+FORMATS = [(minor, metadata, 1, "\n") for minor in range(6) for metadata in (COLAB, JUPYTER)]
+
+
+@pytest.mark.parametrize(
+    ("minor", "metadata", "indent", "ends"),
+    [*LAID_OUT, *(each for each in FORMATS if each not in LAID_OUT)],
+    ids=lambda given: "Colab" if given is COLAB else "Jupyter" if given is JUPYTER else repr(given),
+)
 def test_a_fix_changes_its_lines_and_nothing_else(
-    tflint_perf: CommandLine, minor: int, metadata: dict[str, Any], style: dict[str, Any], ends: str
+    tflint_perf: CommandLine, minor: int, metadata: dict[str, Any], indent: int | None, ends: str
 ) -> None:
     def document(train: str) -> str:
         cells = [
@@ -140,7 +151,7 @@ def test_a_fix_changes_its_lines_and_nothing_else(
         if minor == 5:
             cells = [{**each, "id": f"cell-{number}"} for number, each in enumerate(cells)]
         whole = {"nbformat": 4, "nbformat_minor": minor, "metadata": metadata, "cells": cells}
-        return json.dumps(whole, ensure_ascii=False, **style).replace("\n", ends)
+        return json.dumps(whole, ensure_ascii=False, indent=indent).replace("\n", ends)
 
     path = tflint_perf.write("n.ipynb", document(TRAIN))
     diff = tflint_perf("--select", "TFP406", "--diff", "--unsafe-fixes").out
