@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from html import escape
 from itertools import chain
 from pathlib import Path
@@ -65,13 +66,21 @@ def asked(room: str, known: list[str]) -> set[str]:
     """The other rooms that a room imports from, for types alone or in a function, too."""
     place = _place(room)
     files = place.parent.rglob("*.py") if place.name == "__init__.py" else [place]
-    found = set()
+    found: set[str] = set()
     for file in files:
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-                for alias in node.names:
-                    found.add(_room_of(f"{node.module}.{alias.name}", known))
+        found.update(_room_of(name, known) for name in _imported(file))
     return found - {room, ""}
+
+
+@cache
+def _imported(file: Path) -> list[str]:
+    """The names that a file imports from modules, in full."""
+    return [
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0
+        for alias in node.names
+    ]
 
 
 def _room_of(module: str, known: list[str]) -> str:

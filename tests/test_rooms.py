@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -20,6 +21,11 @@ def rooms() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def test_the_picture_is_that_of_the_code(rooms: ModuleType) -> None:
@@ -44,7 +50,7 @@ def test_no_part_of_the_analysis_takes_the_whole_model() -> None:
     takers = [
         f"{path.relative_to(analysis)}:{node.lineno}: {node.name}"
         for path in sorted({*analysis.rglob("*.py")} - asking)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.FunctionDef)
         and any(_is_of_model(given) for given in (*node.args.args, *node.args.kwonlyargs))
     ]
@@ -55,7 +61,7 @@ def test_no_part_of_the_rules_is_made_of_the_whole_model() -> None:
     makers = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in sorted((ROOT / "rules").rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.FunctionDef)
         and node.name == "__init__"
         and any(_is_of_model(given) for given in (*node.args.args, *node.args.kwonlyargs))
@@ -74,7 +80,7 @@ def test_nothing_asks_a_node_for_its_children_itself() -> None:
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for room in ("rules", "tflint_perf/analysis")
         for path in sorted((ROOT / room).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.Attribute) and node.attr == "children"
     ]
     assert not found
