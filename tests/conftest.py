@@ -12,11 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import SLOW, CommandLine
-from tests.forked import Forks
-from tflint_perf.catalogue import evidence
-from tflint_perf.project import cache as kept
-from tflint_perf.verify import process
+from tflint_perf.records import make_nodes_quickly
+
+# As the command does, before libcst is imported. What is forked has libcst's own nodes, as editors and flake8 have.
+make_nodes_quickly()
+
+from tests.commandline import SLOW, CommandLine  # noqa: E402
+from tests.forked import Forks  # noqa: E402
+from tflint_perf import start  # noqa: E402
+from tflint_perf.catalogue import evidence  # noqa: E402
+from tflint_perf.project import cache as kept  # noqa: E402
+from tflint_perf.verify import process  # noqa: E402
 
 # Tests start hundreds of processes, none of which is to compile again what another one has compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -26,12 +32,13 @@ sys.dont_write_bytecode = False
 os.environ |= {"PIP_COMPILE": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 # Thirteen thousand tests are there to stay: to look through them for garbage again and again takes up to half of the time
-# that it takes to collect them. What tests themselves make is looked through as ever.
+# that it takes to collect them. What tests themselves make is looked through as in a run.
 gc.disable()
 
 
 def pytest_collection_finish() -> None:
     """All tests are there."""
+    gc.set_threshold(start.OBJECTS_BETWEEN_COLLECTIONS)
     gc.enable()
     gc.freeze()
 
