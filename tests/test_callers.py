@@ -1603,3 +1603,40 @@ def test_the_time_is_right_where_a_model_that_calls_the_layer_runs_eagerly_tfp20
     compiled = made + "@tf.function\ndef step(x):\n    return net(x)\nfor x in xs:\n    print(step(x)[1])\n"
     traced = write(project, blocks=blocks, net=net, show=compiled)
     assert lint(traced, frozenset({"TFP205"})) == {"blocks.py": ["TFP205"]}
+
+
+COMPILED = """
+    import tensorflow as tf
+    class Agent:
+        def __init__(self):
+            self.net = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+        @tf.function{signature}
+        def act(self, x, epsilon):
+            q = self.net(x)
+            return tf.where(tf.random.uniform([]) < epsilon, tf.zeros_like(q), q)
+    """
+ACTING = """
+    import tensorflow as tf
+    from agent import Agent
+    def play(agent):
+        for step in range(100000):
+            epsilon = max(0.1, 1.0 - step / 1000)
+            agent.act(tf.zeros((1, 4)), {epsilon})
+    play(Agent())
+    """
+
+
+@pytest.mark.parametrize(
+    ("signature", "epsilon", "found"),
+    [
+        ("", "epsilon", True),
+        ("", "tf.constant(epsilon)", False),
+        ("", "0.1", False),
+        ("(input_signature=[tf.TensorSpec(None), tf.TensorSpec([])])", "epsilon", False),
+    ],
+)
+def test_a_number_that_changes_is_passed_to_a_function_that_another_file_compiles(
+    project: Path, signature: str, epsilon: str, found: bool
+) -> None:
+    paths = write(project, agent=COMPILED.format(signature=signature), play=ACTING.format(epsilon=epsilon))
+    assert (lint(paths, frozenset({"TFP202"})) == {"play.py": ["TFP202"]}) is found

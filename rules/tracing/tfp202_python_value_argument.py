@@ -10,7 +10,8 @@ import libcst as cst
 from tflint_perf.analysis.execution.python_numbers import Change
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.scopes import Function
-from tflint_perf.analysis.python.syntax import is_constant, keyword_argument
+from tflint_perf.analysis.python.syntax import is_constant
+from tflint_perf.analysis.values.values import Value
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
@@ -66,7 +67,7 @@ class PythonValueArgument(Rule):
 
     code = "TFP202"
     name = "python-value-argument"
-    triggers = (".function", "@function", "function(", "function as", "defun")
+    triggers = ("import",)  # what is compiled may stand in any file
     fixes = "unsafe"
     claim = Claim("traces", least=1.5, kind="growth", steps=60, at="as each brings a new value")
 
@@ -74,8 +75,8 @@ class PythonValueArgument(Rule):
         for call in model.compiled_calls:
             if not model.is_eager(call) or not model.is_per_step(call) or model.guard_of(call) is not None:
                 continue
-            function = model.value(call.func).function
-            if _has_signature(model, function):
+            callee = model.value(call.func)
+            if _takes_tensors(model, callee):
                 continue
             for arg in call.args:
                 change = None if arg.star else _change(model, arg.value)
@@ -88,7 +89,7 @@ class PythonValueArgument(Rule):
                     arg.value,
                     f"`{model.module.code_for_node(arg.value)}` is a Python value{often}, "
                     "and each new value retraces the function; pass a tensor",
-                    partial(_pass_tensor, call=call, arg=arg, function=function),
+                    partial(_pass_tensor, call=call, arg=arg, function=callee.function),
                     as_measured=is_new,  # the experiment has a trace for each step
                 )
 
@@ -122,17 +123,11 @@ def _has_epochs(model: Model) -> bool:
     )
 
 
-def _has_signature(model: Model, function: Function | None) -> bool:
-    """Whether the `tf.function` made of `function` has an `input_signature`, which makes tensors of the arguments."""
-    if function is None:
-        return False
-    makers = [d.decorator for d in function.decorators if isinstance(d.decorator, cst.Call)]
-    makers += [
-        call
-        for call in model.calls_that("compiles")
-        if call.args and model.value(call.args[0].value).function is function
-    ]
-    return any(keyword_argument(maker, "input_signature") is not None for maker in makers)
+def _takes_tensors(model: Model, callee: Value) -> bool:
+    """Whether a compiled function makes tensors of what it is given, by an `input_signature`."""
+    if callee.function is not None:
+        return model.compiled.has_signature(callee.function)
+    return bool(callee.outside) and model.infer.outside.takes_tensors(callee.outside)
 
 
 def _pass_tensor(edit: Editor, call: cst.Call, arg: cst.Arg, function: Function | None) -> Repair | Refusal:

@@ -376,16 +376,20 @@ class Model(Parts):
 
     @cached_property
     def compiled_calls(self) -> list[cst.Call]:
-        """The calls of functions that are a `tf.function`."""
-        if not {"function", "defun"} & {*self.walk.names, *self.walk.attributes} and named(
+        """The calls of functions that are a `tf.function`, here or in another file."""
+        makes_some = bool({"function", "defun"} & {*self.walk.names, *self.walk.attributes}) or not named(
             "compiles"
-        ).isdisjoint(self.library_calls.aliases):
+        ).isdisjoint(self.library_calls.aliases)
+        if not makes_some and self.infer.outside is NOTHING:
             return []
+        called = (
+            (call, self.value(call.func)) for calls in self.walk.calls.values() for call in calls if call.args
+        )
         return [
             call
-            for calls in self.walk.calls.values()
-            for call in calls
-            if call.args and not self.names.dotted(call.func) and self.value(call.func).kind == "compiled"
+            for call, callee in called
+            if callee.kind == "compiled"
+            and (callee.outside or (makes_some and not self.names.dotted(call.func)))
         ]
 
     def value(self, node: cst.CSTNode) -> Value:

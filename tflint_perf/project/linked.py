@@ -232,6 +232,11 @@ class Linked:
         """What is seen to stand against tracing it where TensorFlow compiles it, and where."""
         return self._files.hindrance_of_compiled(self._files.follow(self._file, path))
 
+    def takes_tensors(self, path: str) -> bool:
+        """Whether a compiled function may make tensors of its arguments, by an `input_signature`."""
+        thing = self._thing(path)
+        return thing is None or thing.takes_tensors
+
     def hindered_import(self) -> tuple[str, str] | None:
         """The name of the first function that TensorFlow compiles in what this file imports, and what stands against that."""
         return self._files.hindered_behind(self._file)

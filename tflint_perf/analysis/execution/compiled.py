@@ -18,6 +18,7 @@ from tflint_perf.analysis.python.syntax import (
     integer,
     is_name,
     is_super,
+    keyword_argument,
     names_read,
     string,
     target_names,
@@ -90,6 +91,19 @@ class Compiled:
         mode on for everything."""
         self.state(function)
         return bool(self._switched_off) and not leads_to(function, self._has_other_way, self._callers_to_ask)
+
+    def has_signature(self, function: Function) -> bool:
+        """Whether the `tf.function` made of `function` has an `input_signature`, which makes tensors of the arguments."""
+        makers = [given.decorator for given in function.decorators if isinstance(given.decorator, cst.Call)]
+        makers += [
+            call
+            for name in last_names("compiles")
+            for call in self._walk.calls.get(name, ())
+            if call.args
+            and self._infer.compiles(call.func)
+            and self._infer.value(call.args[0].value).function is function
+        ]
+        return any(keyword_argument(maker, "input_signature") is not None for maker in makers)
 
     def is_nothing_compiled(self) -> bool:
         """Whether a switch has all compiled functions run in eager mode, so that to make one has no effect."""

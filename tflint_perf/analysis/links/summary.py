@@ -69,7 +69,8 @@ class Thing:
     it is an instance of a class or comes from another file, and `others` to what else it may be. Of a function, `acts` and `has_step_loop` are what
     its file alone can tell; the paths that it `calls` outside its own loops tell more. So do those that it `runs`,
     in loops or not, of whether it `trains` a model, also from beginning to end (`trains_whole`), or `may_train` an object that it is given, and of whether it `plays`: acts in an environment. `compiled` says that its
-    body is compiled code, `alone` that nothing else in its file calls it. `ready` and `elements` tell of a dataset how far
+    body is compiled code, `takes_tensors` that an `input_signature`, or what is not in sight, may make tensors of its arguments,
+    `alone` that nothing else in its file calls it. `ready` and `elements` tell of a dataset how far
     ahead its elements are made, what they are, and how they were made `large`, and whether they are batches that
     `differ` in shape. `takes` are the parameters of a
     function or class whose elements it takes into steps as they come, each with its place in a call, and `gives_back` is
@@ -86,6 +87,7 @@ class Thing:
     has_step_loop: bool = False
     calls: tuple[str, ...] = ()
     compiled: bool = False
+    takes_tensors: bool = False
     alone: bool = False
     keras_kind: str = ""
     has_foreign_base: bool = False
@@ -241,7 +243,7 @@ def _named(model: Model, name: str, value: Value, *, made: bool = False) -> Iter
     elif value == COMPILER:
         yield name, Thing("compiler")
     elif value.kind == "compiled":
-        yield name, Thing("compiled", acts=True, compiled=True)
+        yield name, Thing("compiled", acts=True, compiled=True, takes_tensors=True)
 
 
 def _numbers_by_key(settings: Value) -> Iterator[Part]:
@@ -292,6 +294,7 @@ def _function(model: Model, function: Function) -> Thing:
         calls=tuple(dict.fromkeys(_calls(model, function))),
         batch=model.batch_makers.made_by(function),
         compiled=compiled or model.compiled.state(function) == "compiled",
+        takes_tensors=compiled and model.compiled.has_signature(function),
         alone=all(model.function_at(site) is function for site in model.calls.sites(function)),
         trains=model.programs.trains_in(reached),
         trains_whole=model.loops.actions.function_trains_whole(function),

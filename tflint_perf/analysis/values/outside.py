@@ -105,6 +105,9 @@ class Outside(Protocol):
     def hindrance_of_compiled(self, path: str) -> str:
         """What is seen to stand against tracing it where TensorFlow compiles it, and where; "" for nothing."""
 
+    def takes_tensors(self, path: str) -> bool:
+        """Whether a compiled function may make tensors of its arguments, by an `input_signature`."""
+
     def hindered_import(self) -> tuple[str, str] | None:
         """The name of the first function that TensorFlow compiles, in the modules that this file imports and in those that
         these import, of which something is known to stand against that, and what."""
@@ -216,6 +219,10 @@ class Nothing:
     def hindrance_of_compiled(self, path: str) -> str:
         """Nothing."""
         return ""
+
+    def takes_tensors(self, path: str) -> bool:
+        """Nothing known."""
+        return True
 
     def hindered_import(self) -> tuple[str, str] | None:
         """Nothing."""
