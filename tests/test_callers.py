@@ -1640,3 +1640,31 @@ def test_a_number_that_changes_is_passed_to_a_function_that_another_file_compile
 ) -> None:
     paths = write(project, agent=COMPILED.format(signature=signature), play=ACTING.format(epsilon=epsilon))
     assert (lint(paths, frozenset({"TFP202"})) == {"play.py": ["TFP202"]}) is found
+
+
+TASKS = """
+    import tensorflow as tf
+    class Meta:
+        def __init__(self):
+            self.net = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+        def learn(self, batches, optimizer):
+            for x, y in next(batches):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(self.net(x) - y)
+                gradients = tape.gradient(loss, self.net.trainable_variables)
+                optimizer.apply_gradients(zip(gradients, self.net.trainable_variables))
+    """
+
+
+@pytest.mark.parametrize(("loop", "is_made"), [("for batch in range(1000): ", False), ("", True)])
+def test_no_function_is_put_into_one_that_a_loop_of_another_file_calls(
+    project: Path, loop: str, is_made: bool
+) -> None:
+    train = (
+        "import tensorflow as tf\nfrom tasks import Meta\nmeta = Meta()\n"
+        + f"{loop}meta.learn(batches(), adam)\n"
+    )
+    paths = write(project, tasks=TASKS, train=train)
+    settings = Settings(None, frozenset({"TFP101"}), fixable=frozenset({"TFP101"}), unsafe_fixes=True)  # type: ignore[arg-type]
+    found = [finding for result in lint_files(paths, settings, 1) for finding in result.findings]
+    assert [finding.fix is not None for finding in found] == [is_made]

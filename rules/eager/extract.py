@@ -61,7 +61,10 @@ def _home(edit: Editor, stretch: Stretch, name: str) -> _Home | Refusal:
     sites = model.calls.sites(function) if function is not None else []
     again = next((site for site in sites if model.loops.innermost_loop(site) is not None), None)
     per_batch = function is not None and model.loops.is_function_per_batch(function)
-    if function is None or (again is None and not per_batch):
+    elsewhere = function is not None and any(
+        caller.how == "call" and caller.looped for caller in model.calls.callers_outside(function)
+    )
+    if function is None or (again is None and not elsewhere and not per_batch):
         return nested
     anew = Refusal(f"a loop calls `{function.name}`, and each call would retrace it", again or function.node)
     if function.outer is not None or function.decorators:

@@ -16,6 +16,7 @@ from tflint_perf.analysis.python.syntax import (
     descendants,
     integer,
     is_name,
+    keyword_argument,
     last_name,
     names_written,
     target_names,
@@ -341,7 +342,8 @@ class Arguments:
         if any(map(self._is_index, argument.uses)) or not is_computed_with:
             return f"{self._spell('convert_to_tensor')}({argument.code})"
         double = "set_floatx" in self._edit.whole_text and "float64" in self._edit.whole_text
-        kind = self._spell("float64" if double else "float32")
+        integers = next(filter(None, map(self._integers_met, argument.uses)), "")
+        kind = self._spell(integers or ("float64" if double else "float32"))
         return f"{self._spell('cast')}({argument.code}, {kind})"
 
     def _may_be_anything(self, use: cst.BaseExpression) -> bool:
@@ -480,6 +482,25 @@ class Arguments:
                 is_arithmetic = has(name, "elementwise-of-two") or fact(name, "shape") == "product"
                 return is_arithmetic or self._is_computed_with(call, parent, use, depth)
         return False
+
+    def _integers_met(self, use: cst.BaseExpression) -> str:
+        """The type of the integers that a value is compared with: `tf.argmax(logits, 1) == labels`, `tf.equal(…, labels)`."""
+        parent = self._model.parent(use)
+        around = self._model.parent(parent) if isinstance(parent, cst.Arg | cst.ComparisonTarget) else parent
+        match around:
+            case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=right)]):
+                sides = [left, right]
+            case cst.Call(args=[cst.Arg(value=left), cst.Arg(value=right)]) if has(
+                self._model.names.qualified(around.func), "elementwise-of-two"
+            ):
+                sides = [left, right]
+            case _:
+                return ""
+        other = next(side for side in sides if side is not use)
+        if isinstance(other, cst.Call) and has(self._model.names.qualified(other.func), "gives-integers"):
+            return last_name(keyword_argument(other, "output_type")) or "int64"
+        dtype = self._model.value(other).dtype
+        return dtype if dtype.startswith("int") else ""
 
     def _is_compared_by_identity(self, use: cst.BaseExpression) -> bool:
         """Whether it is asked whether it is `None` or another object, which nothing computes with."""

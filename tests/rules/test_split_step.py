@@ -256,6 +256,31 @@ def test_what_is_only_asked_whether_it_is_none_is_handed_over_as_it_is() -> None
     assert ", loss_fn)" in text
 
 
+@pytest.mark.parametrize(
+    ("accuracy", "kind"),
+    [
+        ("tf.argmax(logits, axis=1) == y", "int64"),
+        ("tf.equal(tf.argmax(logits, axis=1, output_type=tf.int32), y)", "int32"),
+        ("tf.cast(tf.argmax(logits, axis=1), tf.int32) == y", "int32"),
+        ("logits == y", "float32"),
+    ],
+)
+def test_what_is_compared_with_integers_gets_their_type(accuracy: str, kind: str) -> None:
+    text = split(
+        f"""
+        def learn(self, x, y):
+            x = np.asarray(x)
+            with tf.GradientTape() as tape:
+                logits = self.model(x)
+                right = tf.reduce_mean(tf.cast({accuracy}, tf.float32))
+                loss = tf.reduce_mean(logits) + right
+            gradients = tape.gradient(loss, self.model.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+        """
+    )
+    assert f"tf.cast(y, tf.{kind}))" in text
+
+
 def test_variables_in_a_list_stay_variables() -> None:
     source = HEAD + (
         "    def learn(self, x):\n"
