@@ -457,6 +457,18 @@ SILENT = {
 }
 
 FLAGGED = {
+    "what another model answers to one sample": (
+        """
+        import numpy as np
+        import tensorflow as tf
+        policy = tf.keras.Sequential([tf.keras.layers.Dense(3)])
+        draw = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        for step in range(10000):
+            logits, value = policy.predict(state[None])
+            state = env.step(draw.predict(logits)[0])
+        """,
+        [7, 8],
+    ),
     "what is made of a generator's batch": (
         """
         from tensorflow.keras.utils import to_categorical

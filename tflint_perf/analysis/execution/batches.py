@@ -40,6 +40,7 @@ _OF_BATCHES = frozenset(
 _OF_WHOLE_DATASETS = ("steps", "steps_per_epoch", "validation_data", "validation_split", "validation_steps")
 # What facts mark that makes as many rows of what it is given first.
 _KEEPING_ROWS = ("alike", "elementwise", "keeps-number", "works-on-arrays")
+_ANSWERING = frozenset({"predict", "predict_on_batch"})
 # How many rows `fit`, `evaluate` and `predict` take at a time, if nothing says otherwise.
 _ROWS_AT_A_TIME = 32
 # Arguments by which Keras 2 draws the batches of a whole training from a sequence or a generator.
@@ -148,14 +149,30 @@ class Batches:
         """Whether `number` is 1, here or by all that a name stands for."""
         return self._infer.integers.only(number) == 1
 
-    def _is_one_batch(self, given: cst.BaseExpression) -> bool:
+    def _is_one_batch(self, given: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether `given` is one batch or sample, by itself."""
         return (
             self.size(given) in ("sample", "batch")
             or self._is_generated(given)
             or self._has_few_rows(given)
             or self._repeats_one(given)
+            or self._is_answer_to_one(given, depth)
         )
+
+    def _is_answer_to_one(self, given: cst.BaseExpression, depth: int) -> bool:
+        """Whether `given` is what a model makes of one batch or sample, or a part of that: `logits, value = net.predict(x)`."""
+        if isinstance(given, cst.Name) and depth < CALLS_DEEP:
+            match bindings_of(self._infer, given):
+                case [Binding(kind="assign", value=cst.Call() as made)]:
+                    return self._is_answer_to_one(made, depth + 1)
+        if not isinstance(given, cst.Call) or not given.args:
+            return False
+        asked = (
+            given.func.value
+            if callee_name(given) in _ANSWERING and isinstance(given.func, cst.Attribute)
+            else given.func
+        )
+        return self._infer.value(asked).kind == "model" and self._is_one_batch(given.args[0].value, depth + 1)
 
     def _repeats_one(self, given: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether `given` repeats one thing of each iteration, for as many others as there are: `np.full(len(items), user)`,
