@@ -222,7 +222,10 @@ class Crossings:
 
     def _objection(self, uses: list[cst.Name], carried: bool) -> str:
         """Why a value that changes from step to step can't be passed."""
-        name, kind = uses[0].value, self._infer.value(uses[0]).kind
+        name, value = uses[0].value, self._infer.value(uses[0])
+        kind = value.kind
+        if value.element is not None and value.element.kind == "variable":
+            return f"`{name}` holds variables, which a function is given as tensors"
         if kind in _MADE_ANEW:
             return f"`{name}` is created again in the loop"
         python = "" if carried else self._passing.python_value(uses[0])

@@ -125,8 +125,12 @@ class Arguments:
             self._write(twin)
         for argument in self._arguments.values():
             argument.uses.sort(key=self._edit.start)
-            if any(self._model.value(use).kind == "tape" for use in argument.uses):
+            values = [self._model.value(use) for use in argument.uses]
+            if any(value.kind == "tape" for value in values):
                 return Refusal(f"`{argument.name}` is a tape of other code", argument.uses[0])
+            if any("variable" in _kinds_inside(value) for value in values):
+                reason = f"`{argument.name}` holds variables, which a function is given as tensors"
+                return Refusal(reason, argument.uses[0])
         found = sorted(self._arguments.values(), key=lambda argument: self._edit.start(argument.uses[0]))
         self.parameters = [argument.name for argument in found]
         self.passed = [self._passed(argument) for argument in found]
@@ -328,8 +332,6 @@ class Arguments:
             return f"{self._spell('convert_to_tensor')}({argument.code})"
         values = [self._model.value(use) for use in argument.uses]
         kinds = {value.kind for value in values}
-        if any("variable" in _kinds_inside(value) for value in values):
-            return argument.code  # as tensors they could be assigned nothing
         if kinds & (_OBJECTS | _TENSORS) or self._is_object(argument.uses):
             return argument.code
         if any(map(self._must_be_known, argument.uses)):
