@@ -56,7 +56,8 @@ class EagerTrainStep(Rule):
     of a small model is hundreds of ops, and Python takes longer to launch one than the device takes to run it. A
     `tf.function` is traced once and then runs as one graph. What was measured are batches of one shape, through
     convolutions and Dense layers; padded ones need `reduce_retracing=True`, or each length is traced. A step whose forward
-    pass is compiled already was not measured, nor recurrent layers: these are one op, or many for each part of a sequence.
+    pass is compiled already was not measured, nor one that can be compiled in part only, that makes its optimizer anew, or that a
+    minimizer asks for; nor recurrent layers: these are one op, or many for each part of a sequence.
 
     ## Example
 

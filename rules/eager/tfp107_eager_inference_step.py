@@ -48,7 +48,8 @@ class EagerInferenceStep(Rule):
     layers, that takes longer than the ops themselves. What matters is the work in each op: for layers that keep
     the device busy for milliseconds the difference is small. A `tf.function` is traced once and then runs as one graph.
     What was measured are inputs of one shape, not padded ones, nor shapes that are left open, in a model of
-    13 layers: a few layers alone were not measured, nor recurrent ones.
+    13 layers: a few layers alone were not measured, nor recurrent ones, nor a pass whose layers can't be counted or that a
+    distribution strategy runs.
 
     ## Example
 

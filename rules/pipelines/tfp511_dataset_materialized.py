@@ -29,7 +29,8 @@ class DatasetMaterialized(Rule):
 
     A dataset is a stream, so that training needs the memory of a few batches, however much data there is. A list of
     its elements holds all of them at once, decoded and in floats; after it is freed, the process keeps much of the
-    memory. To make the list, or to count, the whole pipeline runs once before the first training step.
+    memory. To make the list, or to count, the whole pipeline runs once before the first training step. What was measured
+    is the memory of a list; the time that a count takes, a pass through the pipeline, was not.
 
     ## Example
 
