@@ -69,18 +69,20 @@ def forward_function(
 ) -> ForwardFunction:
     """The function that does what `forward` says, above the statement `home` or where an earlier call has it.
 
-    The model of an attribute is given to a function of the module: a method would keep to the one that it first met.
+    The model of an attribute is given to a function of the module: a method would keep to the one that it first met. Each attribute
+    has its own: the first call may make the variables of a model, and no later one those of another.
     The fixes of several calls share what they insert, so that each can be made with the others and without them.
     """
     given = ""
     if forward.owner and isinstance(forward.model, cst.Attribute) and forward.does == (_FORWARD,):
-        given, home, wanted = edit.text(forward.model), edit.outermost(home), "run_model"
+        given, home = edit.text(forward.model), edit.outermost(home)
         forward = replace(forward, owner="", is_given=True, given_as="model")
     spelled, imports = edit.spell("function", home)
     code = _code(edit, home, forward, spelled)
     at, origin = edit.model.walk.at.get(home), _origin(edit, forward)
     key = (at.block, code(""), origin) if at is not None and origin is not None else None
-    if at is not None and (there := _there_already(edit, at.block.statements, home, forward, code)):
+    known = at.block.statements if at is not None else []
+    if there := _there_already(edit, known, home, forward, code):
         return ForwardFunction(there, spelled, model=given)
     shared = edit.shared.get(key)
     if isinstance(shared, ForwardFunction) and (
@@ -116,7 +118,7 @@ def _origin(edit: Editor, forward: Forward) -> Hashable | None:
     """What tells two models of one name apart: where the name got its value; None where that is not known."""
     root = _root(forward.model)
     if forward.given_as:
-        return forward.given_as
+        return edit.text(forward.model), edit.outermost(forward.model)
     if root is None or is_name(root, forward.owner):
         return forward.owner or None
     found = edit.model.infer.bindings_reaching(root)
@@ -148,6 +150,8 @@ def _there_already(
     for statement in statements:
         if not isinstance(statement, cst.FunctionDef):
             continue
+        if forward.given_as and f"{statement.name.value}({edit.text(forward.model)}, " not in edit.text(home):
+            continue  # it is given the models of another class, or another attribute's
         is_seen = bool(forward.owner) or edit.start(statement) < edit.start(home)
         if is_seen and _stripped(edit.text(statement)) == _stripped(code(statement.name.value)):
             return statement.name.value

@@ -399,6 +399,8 @@ UNGUARDED = [
     "told = {'first': x == 0}\nif told['first']: here()",
     "chosen = x == 1\nif chosen: here()",
     "told = {'first': step == 0}\nif ready: told = read()\nif told['first']: here()",
+    "n += 1\nif n >= every: here()",
+    "n = x\nif n >= every:\n  here()\n  n = 0",
 ]
 GUARDED = [
     ("if step % 100 == 0: here()", 100),
@@ -428,6 +430,9 @@ GUARDED = [
     ("first = step == 0\nif first: here()", None),
     ("told = {'due': step % 100 == 0, 'x': ready}\nif told['due']: here()", 100),
     ("told = options(step)\nif told[FIRST]: here()", None),
+    ("n += 1\nif n == every:\n  here()\n  n = 0", 50),
+    ("n += 1\nif n >= args.every and ready:\n  here()\n  n = 0", None),
+    ("counts['n'] += 1\nif counts['n'] == limits['n']:\n  here()\n  counts['n'] = 0", None),
 ]
 
 

@@ -81,12 +81,23 @@ def test_the_calls_of_one_model_in_a_class_share_a_function(code: str, act: str,
     assert text.index("def run_model(model, inputs):") < text.index("class Agent:")
 
 
-def test_models_of_an_object_share_a_function_which_is_given_whatever_they_are_then() -> None:
+def test_a_function_is_given_whatever_model_the_attribute_holds_then_and_each_attribute_has_its_own() -> None:
+    """One for both would make the variables of the second model in a later trace, which TensorFlow refuses."""
     act = "return self.model.predict(state)[0]"
     text = fixed("TFP105", AGENT.format(act, "return self.target.predict(following)[0]"), bold=True)
-    assert text.count("@tf.function") == 1
     assert "def run_model(model, inputs):\n    return model(inputs, training=False)\n" in text
-    assert "run_model(self.model, " in text and "run_model(self.target, " in text
+    assert "def run_target(model, inputs):\n    return model(inputs, training=False)\n" in text
+    assert "run_model(self.model, " in text and "run_target(self.target, " in text
+
+
+def test_each_class_has_a_function_of_its_own() -> None:
+    source = AGENT.format("return self.model.predict(state)[0]", "return 1.0")
+    classes = source.partition("class Agent:")[2].partition("\n\nagent = Agent()")[0]
+    loop = "\n\nother = Other()\nfor step in range(10_000):\n    state = environment.step(other.act(state))\n"
+    first = source + f"\n\nclass Other:{classes}" + loop
+    assert made("TFP105", first) == ["def run_model(model, inputs):", "def run_model_2(model, inputs):"]
+    half = fixed("TFP105", source, bold=True) + f"\n\nclass Other:{classes}" + loop
+    assert made("TFP105", half) == ["def run_model(model, inputs):", "def run_model_2(model, inputs):"]
 
 
 def test_calls_of_different_meaning_have_a_function_each() -> None:

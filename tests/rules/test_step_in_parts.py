@@ -54,7 +54,7 @@ def test_what_the_host_comes_between_is_compiled_in_parts() -> None:
     text = fixed("TFP101", AGENT, bold=True)
     assert (
         "@tf.function(reduce_retracing=True)\n"
-        "def run_model(model, inputs):\n"
+        "def run_online(model, inputs):\n"
         "    return model(inputs, training=True)\n"
     ) in text
     assert (
@@ -63,10 +63,10 @@ def test_what_the_host_comes_between_is_compiled_in_parts() -> None:
         "        self.optimizer.apply_gradients(zip(gradients, self.online.trainable_variables))\n"
     ) in text
     assert text.partition("        with tf.GradientTape() as tape:\n")[2].partition("\n\n")[0] == (
-        "            values = run_model(self.online, states)\n"
+        "            values = run_online(self.online, states)\n"
         "            wanted = values.numpy()  # in place\n"
-        "            best = np.argmax(run_model_2(self.online, after).numpy(), axis=1)\n"
-        "            ahead = run_model_2(self.target, after).numpy()\n"
+        "            best = np.argmax(run_online_2(self.online, after).numpy(), axis=1)\n"
+        "            ahead = run_target(self.target, after).numpy()\n"
         "            rows = np.arange(len(actions))\n"
         "            wanted[rows, actions] = rewards + 0.9 * ahead[rows, best]\n"
         "            loss = tf.reduce_mean(tf.keras.losses.huber(wanted, values))\n"

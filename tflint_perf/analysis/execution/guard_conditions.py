@@ -8,7 +8,7 @@ from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_debug_switch, names_the_best
 from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.scopes import Binding, Scope
-from tflint_perf.analysis.python.syntax import descendants, is_name, names_read, same_code
+from tflint_perf.analysis.python.syntax import descendants, integer, is_name, names_read, same_code
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import is_count
@@ -161,6 +161,10 @@ class GuardConditions:
     def _of_comparison(self, test: cst.Comparison, holds: bool) -> Guard | None:
         comparison = test.comparisons[0]
         operator, right = comparison.operator, comparison.comparator
+        if holds and isinstance(operator, cst.Equal | cst.GreaterThan | cst.GreaterThanEqual):
+            again = self._counted_again(test, test.left, right)
+            if again is not None:
+                return again
         equal = isinstance(operator, cst.Equal) if holds else isinstance(operator, cst.NotEqual)
         if equal:
             for side in (test.left, right):
@@ -182,6 +186,34 @@ class GuardConditions:
             if any(names_the_best(name) for side in (test.left, right) for name in _last_names(side)):
                 return Guard(test)
         return None
+
+    def _counted_again(
+        self, test: cst.Comparison, counter: cst.BaseExpression, last: cst.BaseExpression
+    ) -> Guard | None:
+        """The guard of a counter that what stands behind it sets back: `if self.count == self.every: …; self.count = 0`."""
+        child: cst.CSTNode = test
+        branch = self._infer.walk.parents.get(test)
+        while isinstance(branch, cst.BooleanOperation):
+            child, branch = branch, self._infer.walk.parents.get(branch)
+        if not isinstance(branch, cst.If) or branch.test is not child:
+            return None
+        is_set_back = any(
+            isinstance(part, cst.Assign)
+            and integer(part.value) is not None
+            and any(same_code(target.target, counter) for target in part.targets)
+            for part in descendants(branch.body)
+        )
+        is_counted = is_set_back and any(
+            isinstance(statement, cst.AugAssign)
+            and isinstance(statement.operator, cst.AddAssign)
+            and integer(statement.value) == 1
+            and same_code(statement.target, counter)
+            for statement in self._infer.walk.at
+        )
+        every = self._infer.integers.most(last)
+        if not is_counted or (every is not None and every < 2):
+            return None
+        return Guard(test, every, counts=True)
 
     def _is_bound_anew(self, node: cst.BaseExpression) -> bool:
         """Whether each iteration of the loop around `node` binds that name before it is read."""
