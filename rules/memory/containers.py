@@ -350,11 +350,7 @@ class Kept:
     def _outlives_tape(self, addition: Addition) -> bool:
         """Whether the list of `addition` grows under the tape of each step and lives through all of them: who reads it
         decides."""
-        return (
-            isinstance(addition.container, cst.Name)
-            and is_under_tape(self._infer, addition.node)
-            and self._containers.life(addition) == "run"
-        )
+        return is_under_tape(self._infer, addition.node) and self._containers.life(addition) == "run"
 
     def _is_under_tape(self, node: cst.CSTNode, depth: int) -> bool:
         if self._is_recorded_here(node):

@@ -440,6 +440,27 @@ FLAGGED = {
         """,
         [6],
     ),
+    "losses that an agent keeps for a plot, within the tape of each step": (
+        """
+        class Agent:
+            def __init__(self, model, optimizer):
+                self.model, self.optimizer = model, optimizer
+                self.losses = []
+
+            def learn(self, states, targets):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean((self.model(states) - targets) ** 2)
+                    self.losses.append(loss)
+                    gradients = tape.gradient(loss, self.model.trainable_variables)
+                self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+
+            def play(self, dataset):
+                for states, targets in dataset:
+                    self.learn(states, targets)
+                print(self.losses[-1])
+        """,
+        [10],
+    ),
     "as many steps as a large number says": (
         """
         losses = []
