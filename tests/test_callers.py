@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 
@@ -1640,6 +1640,25 @@ def test_a_number_that_changes_is_passed_to_a_function_that_another_file_compile
 ) -> None:
     paths = write(project, agent=COMPILED.format(signature=signature), play=ACTING.format(epsilon=epsilon))
     assert (lint(paths, frozenset({"TFP202"})) == {"play.py": ["TFP202"]}) is found
+
+
+HANDING_ON = """
+    def choose(self, x, epsilon):
+        return self.act(x, epsilon)
+    """
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "found"), [("epsilon", True), ("tf.constant(epsilon)", False), ("0.1", False)]
+)
+def test_a_number_that_another_file_changes_is_handed_on_to_a_compiled_function(
+    project: Path, epsilon: str, found: bool
+) -> None:
+    agent = dedent(COMPILED.format(signature="")) + indent(dedent(HANDING_ON), "    ")
+    play = ACTING.format(epsilon=epsilon).replace("agent.act", "agent.choose")
+    assert lint(write(project, agent=agent, play=play), frozenset({"TFP202"})) == (
+        {"agent.py": ["TFP202"]} if found else {}
+    )
 
 
 TASKS = """

@@ -7,10 +7,10 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.execution.python_numbers import Change
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import is_constant
+from tflint_perf.analysis.values.caller import Change
 from tflint_perf.analysis.values.values import Value
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule

@@ -22,7 +22,9 @@ _PER_STEP = Caller(
     per_step=True,
     always=True,
     fates=frozenset({"shown"}),
-    given=(Given("*", -1, "stacked", made=True, size="batch", kind="model"),),
+    given=(
+        Given("*", -1, "stacked", made=True, size="batch", kind="model", number="number", changes="step"),
+    ),
     passed=(Passed("*", -1),),
     fed=True,
     learned_from=True,

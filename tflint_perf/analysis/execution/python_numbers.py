@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 import libcst as cst
@@ -16,16 +16,13 @@ from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import argument, callee_name, names_read
-from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.caller import Change, NumberType
+from tflint_perf.analysis.values.calls import CallGraph, given_by
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting, counts_in_python, is_counting, taken_part
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.written import written_out
 
-# "number" is an `int` or a `float`, and the code does not show which.
-NumberType = Literal["int", "float", "bool", "number"]
-# How often a value is another one: "epoch" where the loops of steps leave it as it is.
-Change = Literal["step", "epoch"]
 # "?" is a type that is being worked out: it says nothing against others.
 _Found = NumberType | None | Literal["?"]
 
@@ -114,13 +111,23 @@ class Numbers:
         told = getattr(annotation.annotation, "value", None) if annotation is not None else None
         if told in ("int", "float", "bool"):
             return told  # type: ignore[no-any-return]
-        given = self._given(binding)
-        return _join(self._type(value) for value in given) if given else None
+        types = [*map(self._type, self._given(binding)), *(t for t, _ in self._given_elsewhere(binding))]
+        return _join(types) if types else None
 
     def _given(self, parameter: Binding) -> list[cst.BaseExpression]:
         """What callers in the file pass as a parameter."""
         function = self._infer.names.function_with.get(parameter.node)
         return self._calls.arguments(function, parameter.name) if function is not None else []
+
+    def _given_elsewhere(self, parameter: Binding) -> Iterator[tuple[NumberType | None, Change | None]]:
+        """The type of what each caller in another file passes as a parameter, if it is a Python number that changes, and
+        how often it does."""
+        function = self._infer.names.function_with.get(parameter.node)
+        if function is None:
+            return
+        for caller in self._calls.callers_outside(function):
+            given = [each for each in given_by(caller, function, parameter.name) if each.number]
+            yield from [(each.number or None, each.changes or None) for each in given] or [(None, None)]
 
     def _part(self, value: cst.BaseExpression, path: tuple[int, ...]) -> _Found:
         if not path:
@@ -192,6 +199,7 @@ class Numbers:
             for binding in reaching[1] if reaching is not None else ():
                 if binding.kind == "param":
                     found |= frozenset().union(*(self._changes(v, depth + 1) for v in self._given(binding)))
+                    found |= {change for _, change in self._given_elsewhere(binding) if change is not None}
                 elif binding.kind == "assign" and binding.value is not None and binding.at.block.loop is None:
                     found |= self._changes(binding.value, depth + 1)
         return found | self._counts(node) if isinstance(node, cst.Attribute) else found

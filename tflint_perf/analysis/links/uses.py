@@ -196,15 +196,19 @@ def _call_of_given(model: Model, call: cst.Call) -> Iterator[Use]:
 
 def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
     """The arguments of a call that something is said of: batches are taken from them, they are some, the device made them,
-    or they are models or datasets."""
+    they are models or datasets, or Python numbers that change."""
     for arg in arguments(model.infer, call) if isinstance(call, cst.Call) else ():
         name, place, node = arg.keyword, arg.place, arg.value
         if node is None:
             return
         size = model.loops.batches.size(node)
         few: Literal["", "sample", "batch"] = size if size in ("sample", "batch") else ""
+        number = model.numbers.type_of(node)
+        changes = model.numbers.changes(node) if number is not None else None
         if model.functional_models.is_of_model(node):
             yield Given(name, place, None, of_functional_model=True)
+        elif number is not None and changes is not None:
+            yield Given(name, place, None, size=few, number=number, changes=changes)
         elif isinstance(node, cst.Name | cst.Attribute | cst.Call):
             how = model.batch_makers.sources.of(node)
             for value in model.value(node).alternatives:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, library
-from tflint_perf.analysis.execution.python_numbers import NumberType
 from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants_here, is_name
+from tflint_perf.analysis.values.caller import NumberType
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass

@@ -34,6 +34,10 @@ Fate = Literal[
     "needed",
 ]
 NEEDED: frozenset[Fate] = frozenset({"needed"})
+# The type of a Python number. "number" is an `int` or a `float`, and the code does not show which.
+NumberType = Literal["int", "float", "bool", "number"]
+# How often a value is another one: "epoch" where the loops of steps leave it as it is.
+Change = Literal["step", "epoch"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,8 @@ class Given:
     make batches by other ways than being run over: by a method, in an attribute. `made` says that it is a tensor which
     the device made, `size` that it is one sample, or one batch, `of_functional_model` that it stands for a tensor of one. Of a
     model and a dataset the `kind` is told; of a dataset also how far ahead its elements are made, what they are, how they were made
-    large, and whether they differ, as `Origin` has them.
+    large, and whether they differ, as `Origin` has them. Of a Python number that differs from call to call `number` is the type,
+    and `changes` says how often it does.
     """
 
     name: str
@@ -59,6 +64,8 @@ class Given:
     elements: str = ""
     large: str = ""
     differ: bool = False
+    number: Literal["", NumberType] = ""
+    changes: Literal["", Change] = ""
 
 
 @dataclass(frozen=True, slots=True)
