@@ -122,6 +122,15 @@ SILENT = {
         model = tf.keras.Sequential()
         model.fit(data, validation_data=ds.map(flip).cache())
         """,
+    "an endless repeat in a branch that returns": """
+        def batches(d, directory):
+            d = d.map(load)
+            if directory is None:
+                if training:
+                    d = d.repeat()
+                return d.batch(32)
+            return d.cache(directory).repeat().batch(32)
+        """,
     "a repeat of one": "ds.map(load).repeat(1).cache()",
     "a repeat of some times": "ds.map(load).repeat(times).cache()",
     "an endless repeat that ends": "ds.map(load).repeat().take(1).cache().repeat()",

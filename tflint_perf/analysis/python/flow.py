@@ -50,18 +50,24 @@ def _exclusive(block: Block, taken: dict[cst.CSTNode, str]) -> bool:
     return False
 
 
+def _leaves(block: Block, taken: dict[cst.CSTNode, str]) -> bool:
+    """Whether whoever runs `block` leaves the function before what stands behind, in the branches `taken`: its branch ends in
+    `return` or `raise`."""
+    current: Block | None = block
+    while current is not None and taken.get(current.owner) != current.branch:
+        if isinstance(current.owner, cst.If) and current.statements:
+            if isinstance(current.statements[-1], cst.Return | cst.Raise):
+                return True
+        current = current.parent
+    return False
+
+
 def runs_beside(one: At, other: At) -> bool:
     """Whether a run of the function may pass both places: no branch that one takes keeps it from the other."""
     if _exclusive(one.block, _branches(other.block)):
         return False
     first, second = (one, other) if one.order <= other.order else (other, one)
-    block: Block | None = first.block
-    while block is not None and not encloses(block, second.block):
-        if isinstance(block.owner, cst.If) and block.statements:
-            if isinstance(block.statements[-1], cst.Return | cst.Raise):
-                return False
-        block = block.parent
-    return True
+    return not _leaves(first.block, _branches(second.block))
 
 
 def loops_around(loop: Loop | None) -> list[Loop]:
@@ -90,7 +96,7 @@ def reaching(bindings: list[Binding], use: At) -> list[Binding]:
             and not encloses(binding.at.block, use.block)
         ):
             continue
-        if _exclusive(binding.at.block, taken):
+        if _exclusive(binding.at.block, taken) or _leaves(binding.at.block, taken):
             continue
         found.append(binding)
         if binding.kind == "augment":
