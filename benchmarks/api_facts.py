@@ -431,6 +431,16 @@ def decodes_images(name: str, _said: str) -> bool:
     return True
 
 
+def takes_one(name: str, _said: str) -> bool:
+    pixels = tf.zeros([4, 4, 3], tf.uint8)
+    quality = (70,) if "adjust" in name else (70, 95) if "quality" in name else ()
+    more = (*quality, (1, 2)) if "stateless" in name else quality
+    for sample in (pixels, tf.io.encode_jpeg(pixels), tf.io.encode_png(pixels)):
+        if _runs(resolve(name), (sample, *more)):
+            return not _runs(resolve(name), (tf.stack([sample] * 2), *more))
+    raise UnansweredError("no file of that format is made here")
+
+
 def is_of_kind(name: str, said: str) -> bool:
     roots = {"model": "keras.Model", "layer": "keras.layers.Layer", "metric": "keras.metrics.Metric", "loss": "keras.losses.Loss",
              "optimizer": "keras.optimizers.Optimizer", "callback": "keras.callbacks.Callback"}  # fmt: skip
@@ -517,7 +527,7 @@ CHECKS: dict[str, Callable[[str, str], bool]] = {
     "pure": is_pure, "draws": draws, "stateful": is_stateful, "varies": varies, "draws-on-host": varies,
     "elementwise": works_by_element, "elementwise-of-two": works_by_element, "shape": has_shape, "gives": gives,
     "dtype": has_dtype, "copies": copies, "views": views, "reduces": is_scalar, "one-number": is_scalar, "alike": are_alike,
-    "twin": has_twin, "number": has_number, "runs-python": runs_python, "decodes-images": decodes_images, "base": is_of_kind,
+    "twin": has_twin, "number": has_number, "runs-python": runs_python, "decodes-images": decodes_images, "one-sample": takes_one, "base": is_of_kind,
     "constant": is_constant, "gives-integers": gives_integers, "makes-zeros": gives_zeros, "keeps-type": keeps_type,
     "differs-in-training": differs_in_training, "first-tells-type": goes_by_first, "keeps-floats": keeps_floats, "of-floats": computes_with_floats, "of-integers": makes_integers,
     "stage": is_there, "compiled": is_there, "steps": is_there, "makes-batches": is_there,

@@ -113,7 +113,7 @@ class Rows:
         return (
             self._op_loops.runs_ops_alone(loop)
             and not self._op_loops.is_steered(loop)
-            and not self._reads_host(loop)
+            and not any(map(self._goes_by_row, calls_below(loop.node)))
             and self._is_reduction(loop)
         )
 
@@ -240,13 +240,6 @@ class Rows:
                 return self._infer.value(parent).kind == "tensor"
         return False
 
-    def _reads_host(self, loop: Loop) -> bool:
-        """Whether `loop` takes rows to the host: what is done there is done row by row."""
-        for node in descendants_here(loop.node):
-            if isinstance(node, cst.Call) and self._is_host_call(node):
-                return True
-        return False
-
     def _is_reduction(self, loop: Loop) -> bool:
         """Whether the iterations of `loop` pass on nothing but a sum or a list: then they could be done at once."""
         for name, bindings in self._op_loops.carried(loop).items():
@@ -310,7 +303,7 @@ class Rows:
         counter = self._iterations.counter(loop)
         if counter is None or not self._iterations.are_many(loop, traced=False):
             return None
-        if any(map(self._is_host_call, calls_below(element))):
+        if any(map(self._goes_by_row, calls_below(element))):
             return None
         for part in descendants_here(element):
             if not isinstance(part, cst.Subscript) or not self._is_row(part, counter.value, loop):
@@ -322,15 +315,17 @@ class Rows:
     def _is_computed_alone(self, element: cst.BaseExpression, row: str) -> bool:
         """Whether `element` computes with the row by ops alone: `tf.nn.sigmoid(x)`, `1 if x > 0.5 else 0`."""
         uses = [node for node in names_read(element) if node.value == row]
-        return any(map(self._feeds_op, uses)) and not any(map(self._is_host_call, calls_below(element)))
+        return any(map(self._feeds_op, uses)) and not any(map(self._goes_by_row, calls_below(element)))
 
     def _is_unpacked(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is one of several results of a call, which may be lists of tensors: `logits, past = model(x)`."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         return found is not None and any(binding.path != () for binding in found[1])
 
-    def _is_host_call(self, call: cst.Call) -> bool:
-        return (builtin_or_qualified(self._infer, call.func) or callee_name(call)) in _ON_HOST
+    def _goes_by_row(self, call: cst.Call) -> bool:
+        """Whether `call` takes a row to the host, or is an op that takes one at a time."""
+        name = builtin_or_qualified(self._infer, call.func)
+        return (name or callee_name(call)) in _ON_HOST or has(name, "one-sample")
 
     def _is_joined(self, node: cst.ListComp) -> bool:
         """Whether the results of the comprehension `node` become one tensor: `tf.stack([tf.constant(x) for x in

@@ -37,6 +37,10 @@ SILENT = {
         logits, past = model(t)
         past = [tf.gather(state, classes) for state in past]
         """,
+    "an op that takes one image": """
+        images = tf.random.uniform((100, 8, 8, 3))
+        images = tf.stack([tf.image.random_jpeg_quality(images[i], 70, 95) for i in range(100)])
+        """,
     "a list comprehension over layers": """
         heads = [tf.keras.layers.Dense(1) for _ in range(9)]
         outputs = [head(t) for head in heads]

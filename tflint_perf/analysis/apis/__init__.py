@@ -96,7 +96,7 @@ What it computes
 - `wraps-layer`: a layer that has no weights but those of the layers that it is given first.
 - `looks-up`: a table, or a layer with one, that words or numbers are looked up in.
 - `parses`: reads bytes that it is given, not files. `parses-batches`: a whole batch of them.
-- `prepares-samples`: prepares one sample.
+- `prepares-samples`: prepares one sample. `one-sample`: takes one, and there is no such op that takes a batch.
 
 Memory that others may write to
 
