@@ -6,6 +6,7 @@ import builtins
 import re
 import sys
 from collections.abc import Collection, Container, Iterator
+from functools import lru_cache
 
 import libcst as cst
 
@@ -387,11 +388,7 @@ class Programs:
             if isinstance(node, cst.Import | cst.ImportFrom)
             for name in imported_names(node)
         )
-        return any(
-            fact(name, "gives") in _WITH_VARIABLES
-            for text in self._infer.outside.module_texts(*names)
-            for name in _made_at_import(text)
-        )
+        return any(map(_runs_ops_at_import, self._infer.outside.module_texts(*names)))
 
     def _is_import(self, line: cst.CSTNode) -> bool:
         """Whether a line imports, with a `try` or `if` around it or not, and does nothing with TensorFlow."""
@@ -429,6 +426,13 @@ class Programs:
 def imports_tensorflow(module: str) -> bool:
     """Whether a module is TensorFlow's or Keras's own."""
     return canonical(module).split(".")[0] in ("tf", "keras")
+
+
+# Each program of a project asks this of each module that it imports.
+@lru_cache(maxsize=1024)
+def _runs_ops_at_import(text: bytes) -> bool:
+    """Whether a module makes tensors or variables when it is imported."""
+    return any(fact(name, "gives") in _WITH_VARIABLES for name in _made_at_import(text))
 
 
 def _made_at_import(text: bytes) -> Iterator[str]:
