@@ -97,7 +97,7 @@ class ModelInLoop(Rule):
             differ = model.own(Trials).differ(trial)
             if differ and model.own(Trials).are_few(trial):
                 continue
-            remedy = "run" if differ else "build it once and reset its weights, or run"
+            remedy = "run" if differ else "build it once and reset its weights and optimizer, or run"
             yield Report(
                 trial.made,
                 f"`{trial.name}` is built and trained again in each iteration{_of(model, trial.loop)}, and the memory of the "
