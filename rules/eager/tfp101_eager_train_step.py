@@ -167,7 +167,7 @@ def _made_anew(model: Model, steps: list[GradientStep]) -> cst.BaseExpression | 
         while isinstance(trained, cst.Attribute) and model.value(trained).kind != "model":
             trained = trained.value
         if trained is not None and model.value(trained).kind == "model" and model.lifetimes.is_short(trained):
-            return trained
+            return model.lifetimes.given_as(trained)
     return None
 
 

@@ -57,7 +57,7 @@ class WeightsThroughHost(Rule):
     ## What is left alone
 
     Copies under a condition, every so many steps, or once an epoch; weights that are saved, loaded, restored
-    or changed at random; a model that has just been made by a class with a `call`, and has no weights yet. There is no fix where a list of weights is used for something else, too.
+    or changed at random; a model that each step makes, for which the function would be traced again; a model that has just been made by a class with a `call`, and has no weights yet. There is no fix where a list of weights is used for something else, too.
 
     ## Sources
 
@@ -85,11 +85,10 @@ class WeightsThroughHost(Rule):
         for copy in model.own(WeightCopies).all():
             if not model.is_eager(copy.call) or not model.own(WeightCopies).is_on_each_step(copy.call):
                 continue
+            if _has_new_model(model, copy):
+                continue
             own, others = _of_target(copy)
             remedy = "assign variable to variable" if others else "compute on the variables"
-            anew = _made_anew(model, copy)
-            if anew is not None:
-                remedy = f"make `{dotted_name(anew)}` once, not on each step, and {remedy}"
             how = (
                 "moves weights through the host"
                 if copy.on_host
@@ -99,16 +98,13 @@ class WeightsThroughHost(Rule):
                 copy.call,
                 f"`set_weights` {how} on each step; {remedy} in a `tf.function`",
                 partial(_assign, copy=copy),
-                as_measured=own
-                and others
-                and copy.on_host
-                and anew is None,  # the average that the experiment keeps
+                as_measured=own and others and copy.on_host,  # the average that the experiment keeps
             )
 
 
-def _made_anew(model: Model, copy: WeightCopy) -> cst.BaseExpression | None:
-    """The model of a copy that each step makes: a function that assigns to it would be traced for each."""
-    return next(filter(model.lifetimes.is_short, (copy.target, *copy.sources)), None)
+def _has_new_model(model: Model, copy: WeightCopy) -> bool:
+    """Whether each step makes a model of a copy: a function that assigns to it would be traced for each."""
+    return any(map(model.lifetimes.is_short, (copy.target, *copy.sources)))
 
 
 def _of_target(copy: WeightCopy) -> tuple[bool, bool]:
@@ -119,12 +115,6 @@ def _of_target(copy: WeightCopy) -> tuple[bool, bool]:
 
 
 def _assign(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
-    anew = _made_anew(edit.model, copy)
-    if anew is not None:
-        return Refusal(
-            f"each step makes another `{dotted_name(anew)}`, for which the function would be traced again",
-            edit.model.lifetimes.made_at(anew),
-        )
     begun = _called_to_begin(edit.model, copy)
     if begun is not None:
         return Refusal(

@@ -1463,6 +1463,22 @@ def test_a_model_that_each_step_makes_is_to_be_made_once_first() -> None:
     assert costs_told("TFP101", source) == [False]
 
 
+def test_a_model_that_each_step_makes_is_called_what_the_loop_calls_it() -> None:
+    source = f"""{PREAMBLE}def learn(net, x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((net(x) - y) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+for x, y in dataset:
+    copy = tf.keras.models.clone_model(model)
+    learn(copy, x, y)
+"""
+    (finding,) = findings("TFP101", source)
+    assert "; make `copy` once, not on each step" in finding.message
+    assert f"another `copy`, and would be traced for each (line {PREAMBLE.count(chr(10)) + 6})" in (
+        finding.note or ""
+    )
+
+
 def test_a_copy_that_takes_many_steps_is_worth_a_trace() -> None:
     body = STEP.replace("model", "copy").replace("\n", "\n        ")
     source = f"""{PREAMBLE}for task in tasks:

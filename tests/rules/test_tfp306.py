@@ -26,6 +26,21 @@ def train_step(x):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "a model that each step makes, for which what assigns to it would be traced again": """
+        def copied(model):
+            copy = tf.keras.models.clone_model(model)
+            copy.set_weights(model.get_weights())
+            return copy
+        for x in dataset:
+            train_step(x)
+            print(copied(model)(x))
+        """,
+    "another model's weights, of which each step makes one": """
+        for x in dataset:
+            fast = tf.keras.models.clone_model(model)
+            train_step(x)
+            model.set_weights([0.9 * w + 0.1 * f for w, f in zip(model.get_weights(), fast.get_weights())])
+        """,
     "layers of a model that has just been made and has no weights yet": """
         class Net(tf.keras.Model):
             def __init__(self):
@@ -198,7 +213,7 @@ SILENT = {
 }
 
 FLAGGED = {
-    "a model that has just been made, and been called for its weights": (
+    "a model that was made before, and that each step gives the weights again": (
         """
         class Net(tf.keras.Model):
             def __init__(self):
@@ -206,11 +221,12 @@ FLAGGED = {
                 self.head = tf.keras.layers.Dense(1)
             def call(self, x):
                 return self.head(x)
+        fast = Net()
+        fast(tf.zeros((1, 4)))
         for x in dataset:
             train_step(x)
-            fast = Net()
-            fast(x)
             fast.set_weights(model.get_weights())
+            print(fast(x))
         """,
         [12],
     ),
@@ -850,18 +866,3 @@ def test_tells_the_cost_only_of_a_moving_average(given: str, remedy: str, told: 
     (finding,) = findings("TFP306", source)
     assert finding.message.endswith(f"; {remedy} in a `tf.function`")
     assert costs_told("TFP306", source) == [told]
-
-
-def test_a_model_that_each_step_makes_is_to_be_made_once_first() -> None:
-    source = f"""{_HEAD}for x in dataset:
-    copy = tf.keras.models.clone_model(model)
-    copy.set_weights(model.get_weights())
-    train_step(copy(x))
-"""
-    (finding,) = findings("TFP306", source)
-    assert finding.message.endswith(
-        "; make `copy` once, not on each step, and assign variable to variable in a `tf.function`"
-    )
-    assert notes("TFP306", source) == [
-        f"no fix: each step makes another `copy`, for which the function would be traced again (line {_ROWS + 2})"
-    ]

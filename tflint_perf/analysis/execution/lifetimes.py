@@ -88,6 +88,16 @@ class Lifetimes:
             and all(self._is_new(each, (), self._loop_around(each), frozenset(), depth + 1) for each in given)
         )
 
+    def given_as(self, node: cst.BaseExpression, depth: int = 0) -> cst.BaseExpression:
+        """What callers call the object of a short life that `node` stands for: the argument, where it is a parameter."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        params = [binding for binding in found[1] if binding.kind == "param"] if found is not None else []
+        function = self._infer.names.function_with.get(params[0].node) if params else None
+        given = self._calls.arguments(function, params[0].name) if function is not None else []
+        if not given or not isinstance(given[0], cst.Name | cst.Attribute) or depth > CALLS_DEEP:
+            return node
+        return self.given_as(given[0], depth + 1)
+
     def made_at(self, node: cst.BaseExpression) -> cst.CSTNode:
         """Where what a name stands for is first made, as far as its function shows: that is what people look for."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
