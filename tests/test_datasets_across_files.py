@@ -380,3 +380,33 @@ def test_batches_that_another_file_pads_reduce_retracing_tfp107(use: str, batch:
     results = lint_files([Path("data.py"), Path("look.py")], settings, 1)
     messages = [finding.message for result in results for finding in result.findings]
     assert {"reduce_retracing=True" in message for message in messages} == {batch == "padded_batch"}
+
+
+def test_a_file_tells_of_a_dataset_whose_shapes_python_leaves_open(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    data = """
+        import tensorflow as tf
+
+        class Data:
+            def _load(self, path):
+                x, y = tf.py_function(self.read, [path], [tf.float32, tf.float32])
+                return x, y
+
+            def get(self):
+                train = tf.data.Dataset.from_tensor_slices(self.paths).map(self._load).batch(9)
+                return train, train.take(9)
+    """
+    train = """
+        import tensorflow as tf
+        from data import Data
+        train, test = Data().get()
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile("adam", "mse", run_eagerly=True)
+        model.fit(train, validation_data=test)
+    """
+    for name, text in {"data": data, "train": train}.items():
+        (tmp_path / f"{name}.py").write_text(dedent(text).lstrip("\n"))
+    settings = Settings(root=tmp_path, rules=frozenset({"TFP104"}), project_root=tmp_path)
+    (result,) = lint_files([tmp_path / "train.py"], settings, 1)
+    (finding,) = result.findings
+    assert "remove it once what `tf.py_function` gives for `train` has a shape" in finding.message

@@ -10,7 +10,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has, last_names, methods
 from tflint_perf.analysis.execution.trains import METHODS
 from tflint_perf.analysis.model import Function, Model
-from tflint_perf.analysis.python.syntax import descendants
+from tflint_perf.analysis.python.syntax import argument, callee_name, descendants, dotted_name, same_code
 from tflint_perf.analysis.values.outside import Outside
 from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import TRACED
@@ -57,7 +57,8 @@ class RunEagerly(Rule):
 
     `run_functions_eagerly` in a program that has no `tf.function` and runs no loop of Keras, `False` and values from elsewhere, switches under any condition, in a function for debugging or in a test,
     a file that switches back, and `run_eagerly` of a model that a program only calls, `model(x)`, in its loops. Where
-    code in the file, or in what it imports, would then be compiled but cannot be, since it calls `.numpy()` or keeps a metric's tensors in a list, for instance, the finding says that this has to be changed first.
+    code in the file, or in what it imports, would then be compiled but cannot be, since it calls `.numpy()` or keeps a metric's tensors in a list, for instance, the finding says that this has to be changed first. So it does
+    where `fit` gets a dataset of `tf.py_function` without `set_shape`, for which Keras compiles no step.
 
     ## Sources
 
@@ -147,20 +148,49 @@ def _is_only_called(model: Model, call: cst.Call) -> bool:
 
 def _remedy(model: Model, call: cst.Call) -> str:
     hindered = _first_hindered(model, call)
-    return "remove it" if hindered is None else f"remove it once `{hindered[0]}` can be compiled"
+    return "remove it" if hindered is None else f"remove it once {hindered[0]}"
 
 
 def _first_hindered(model: Model, call: cst.Call) -> tuple[str, Refusal] | None:
-    """The name of the first function that TensorFlow would compile without the switch and cannot, and why."""
+    """What has to be changed before the switch can go, and why: the first function that TensorFlow would compile and
+    cannot, or a dataset of which a compiled step would know too little."""
     for function in _compiled_then(model, call):
         obstacle = model.tracing.obstacle_in_function(function)
         if obstacle is not None:
-            return function.name, _hindered(function.name, obstacle.reason, obstacle.node)
-    return next(_hindered_elsewhere(model, call), None)
+            return _hindered(function.name, obstacle.reason, obstacle.node)
+    return next(_hindered_elsewhere(model, call), None) or _fed_without_shapes(model, call)
 
 
-def _hindered(name: str, reason: str, node: cst.CSTNode | None = None) -> Refusal:
-    return Refusal(f"`{name}` would be compiled, but {reason}", node)
+def _hindered(name: str, reason: str, node: cst.CSTNode | None = None) -> tuple[str, Refusal]:
+    return f"`{name}` can be compiled", Refusal(f"`{name}` would be compiled, but {reason}", node)
+
+
+def _fed_without_shapes(model: Model, call: cst.Call) -> tuple[str, Refusal] | None:
+    """The dataset that the model which `call` compiles is given, where Keras could not tell how many axes its elements
+    have: eager code sees that of each tensor."""
+    if not isinstance(call.func, cst.Attribute) or callee_name(call) != "compile":
+        return None
+    for run in model.calls_named(*_RUNNING):
+        data = argument(run, 0, "x")
+        if data is None or not _is_of_same(model, run.func, call.func):
+            continue
+        python = model.open_shapes.left_by(model.value(data))
+        if python:
+            shown = model.module.code_for_node(data)
+            return (
+                f"what `{python}` gives for `{shown}` has a shape, by `set_shape`",
+                Refusal(f"the step would be compiled, and no shape is known of what `{python}` gives", data),
+            )
+    return None
+
+
+def _is_of_same(model: Model, one: cst.BaseExpression, other: cst.Attribute) -> bool:
+    """Whether two methods are looked up in what goes by one name: `model.fit`, `model.compile`."""
+    if not isinstance(one, cst.Attribute) or not same_code(one.value, other.value):
+        return False
+    if not isinstance(one.value, cst.Name) or not isinstance(other.value, cst.Name):
+        return dotted_name(one.value) != ""
+    return model.names.home(one.value) is model.names.home(other.value)
 
 
 def _hindered_elsewhere(model: Model, call: cst.Call) -> Iterator[tuple[str, Refusal]]:
@@ -169,7 +199,7 @@ def _hindered_elsewhere(model: Model, call: cst.Call) -> Iterator[tuple[str, Ref
     if has(name, "runs-eagerly"):
         found = outside.hindered_import()
         if found is not None:
-            yield found[0], _hindered(*found)
+            yield _hindered(*found)
     elif not has(name, "runs-pipelines-eagerly"):
         for node in descendants(call):
             paths = model.value(node).paths if isinstance(node, cst.Name | cst.Attribute | cst.Call) else ()
@@ -187,7 +217,7 @@ def _hindered_by_keras(outside: Outside, path: str) -> Iterator[tuple[str, Refus
     else:
         own = path.rpartition("::")[2].rpartition(">")[2]
         reasons = {own.rpartition(".")[2]: outside.hindrance(path)}
-    yield from ((name, _hindered(name, reason)) for name, reason in reasons.items() if reason)
+    yield from (_hindered(name, reason) for name, reason in reasons.items() if reason)
 
 
 def _remove(edit: Editor, call: cst.Call, arg: cst.Arg | None = None) -> Repair | Refusal:

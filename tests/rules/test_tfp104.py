@@ -413,3 +413,44 @@ dataset = tf.data.Dataset.range(9).map(scale)
 def test_what_a_dataset_is_given_is_compiled_whatever_the_switch_says() -> None:
     (found,) = findings(CODE, MAPPED + "model = tf.keras.Sequential()\nmodel.fit(dataset)\n")
     assert found.message.endswith("; remove it")
+
+
+# What Keras is to train on; `{set_shape}` stands behind what Python gives.
+_READ_BY_PYTHON = """
+        def load(path):
+            x, y = tf.py_function(read, [path], [tf.float32, tf.float32])
+            {set_shape}
+            return x, y
+"""
+_TRAINED_ON = """
+        dataset = tf.data.Dataset.from_tensor_slices(paths).map(load).shuffle(99).batch(32)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile("adam", "mse", run_eagerly=True)
+        model.fit({fitted})
+"""
+SHAPES = {
+    "none": ("", "dataset", False),
+    "set in the map": ("x.set_shape([4]), y.set_shape([1])", "dataset", True),
+    "set in another map": ("", "dataset.map(lambda x, y: (tf.ensure_shape(x, [None, 4]), y))", True),
+    "given as tensors": ("x, y = tf.reshape(x, [4]), tf.reshape(y, [1])", "dataset", True),
+    "another dataset": ("", "tf.data.Dataset.from_tensor_slices((x, y)).batch(32)", True),
+}
+
+
+@pytest.mark.parametrize(("given", "fitted", "are_known"), SHAPES.values(), ids=SHAPES)
+def test_keras_compiles_no_step_for_a_dataset_whose_shapes_are_open(
+    given: str, fitted: str, are_known: bool
+) -> None:
+    source = "import tensorflow as tf\n" + dedent(
+        _READ_BY_PYTHON.format(set_shape=given) + _TRAINED_ON.format(fitted=fitted)
+    )
+    (found,) = findings(CODE, source)
+    remedy = found.message.partition("; ")[2].partition(" (rule's")[0]
+    if are_known:
+        assert remedy == "remove it"
+        assert found.fix is not None
+    else:
+        assert (
+            remedy == "remove it once what `tf.py_function` gives for `dataset` has a shape, by `set_shape`"
+        )
+        assert found.fix is None

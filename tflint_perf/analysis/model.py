@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.pipelines.growth import Growth
     from tflint_perf.analysis.pipelines.host_batches import BatchLoops, HostBatches, MadeForFit
     from tflint_perf.analysis.pipelines.late_shuffles import LateShuffles
+    from tflint_perf.analysis.pipelines.open_shapes import OpenShapes
     from tflint_perf.analysis.pipelines.parallelism import Parallelism
     from tflint_perf.analysis.pipelines.pipelines import Pipelines
     from tflint_perf.analysis.pipelines.rebuilt import Rebuilt
@@ -182,6 +183,8 @@ class Parts:
     )
     # Whether datasets come in batches.
     batching: Batching = part("pipelines.batching.Batching", "infer", "calls")
+    # Whether a graph knows the shapes of a dataset's elements.
+    open_shapes: OpenShapes = part("pipelines.open_shapes.OpenShapes", "infer")
     # What functions given to pipelines keep between calls.
     statefulness: Statefulness = part("pipelines.stateful.Statefulness", "infer", "calls")
     # What pipelines do in parallel, and where they read several files.

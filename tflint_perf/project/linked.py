@@ -112,7 +112,7 @@ class Linked:
             if called is not None and called.what == "thing":
                 return self._given(called, depth + 1)
         if part.gives in STREAMS:
-            origin = Origin(path, part.ready, part.elements, part.large, part.differ)
+            origin = Origin(path, part.ready, part.elements, part.large, part.differ, part.shapes_left_by)
             return stream_from(origin, part.gives)  # type: ignore[arg-type]
         return _of_kind(part.gives)
 

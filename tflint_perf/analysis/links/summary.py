@@ -33,7 +33,7 @@ _BY_KIND = frozenset({"none", "tensor", "array", "number", "string", "variable",
                       "metric", "loss", "strategy", "tape", "session", "instance"})  # fmt: skip
 
 # What `Thing` says as `Part` does.
-_TOLD_OF_PART = ("gives", "path", "others", "ready", "elements", "large", "differ")
+_TOLD_OF_PART = ("gives", "path", "others", "ready", "elements", "large", "differ", "shapes_left_by")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,7 @@ class Part:
     elements: str = ""
     large: str = ""
     differ: bool = False
+    shapes_left_by: str = ""
     source: Batch | None = None
     key: str = ""
 
@@ -72,7 +73,7 @@ class Thing:
     body is compiled code, `takes_tensors` that an `input_signature`, or what is not in sight, may make tensors of its arguments,
     `alone` that nothing else in its file calls it. `ready` and `elements` tell of a dataset how far
     ahead its elements are made, what they are, and how they were made `large`, and whether they are batches that
-    `differ` in shape. `takes` are the parameters of a
+    `differ` in shape; `shapes_left_by` is what leaves these open. `takes` are the parameters of a
     function or class whose elements it takes into steps as they come, each with its place in a call, and `gives_back` is
     that which a function returns as it was given. `nature`,
     `elementwise`, `grows`, `product`, `loads`, `only_generates` and `only_computes` are as `Mapped` has them.
@@ -101,6 +102,7 @@ class Thing:
     elements: str = ""
     large: str = ""
     differ: bool = False
+    shapes_left_by: str = ""
     parts: tuple[Part, ...] = ()
     takes: tuple[Take, ...] = ()
     batch: Batch | None = None
@@ -356,7 +358,14 @@ def _part(model: Model, value: Value) -> Part:
         large = model.late_shuffles.how_large(value)
         ready, elements = readiness(value), model.batching.elements(value)
         differ = value.gives_batches_that_differ()
-        return Part(value.kind, ready=ready, elements=elements, large=large, differ=differ)
+        return Part(
+            value.kind,
+            ready=ready,
+            elements=elements,
+            large=large,
+            differ=differ,
+            shapes_left_by=model.open_shapes.left_by(value),
+        )
     if value.kind in ("list", "dict") and value.element is not None and value.element.kind in _BY_KIND:
         return Part(f"{value.kind} of {value.element.kind}")
     path, *others = [_path(model, each) for each in value.alternatives]

@@ -25,14 +25,15 @@ _MOST_PIPELINES = 24
 @dataclass(frozen=True, slots=True)
 class Origin:
     """What another file says of a dataset that comes from there by `path`: how far ahead its elements are made, what
-    they are, and how they were made large, in the words of `prefetching`, `batching` and `growth`; and whether they are batches that
-    `differ` in shape."""
+    they are, and how they were made large, in the words of `prefetching`, `batching` and `growth`; whether they are batches that
+    `differ` in shape; and which function of TensorFlow leaves their shapes open."""
 
     path: str
     ready: str = "unknown"
     elements: str = "unknown"
     large: str = ""
     differ: bool = False
+    shapes_left_by: str = ""
 
 
 # Stages that make batches as long as their longest element.
