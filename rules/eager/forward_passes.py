@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.python.flow import runs_beside
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
@@ -82,9 +83,22 @@ class ForwardPasses:
             place = (self._calls.function_at(call), self._loops.innermost_loop(call))
             found.setdefault(place, []).append(call)
         for (function, loop), calls in found.items():
+            told: list[ForwardPass] = []
             for one_pass in self._passes(calls):
-                if not self._is_in_single_pass(one := ForwardPass(function, loop, one_pass)):
+                one = ForwardPass(function, loop, one_pass)
+                if not self._is_in_single_pass(one) and not any(
+                    self._is_instead(one, other) for other in told
+                ):
+                    told.append(one)
                     yield one
+
+    def _is_instead(self, one: ForwardPass, other: ForwardPass) -> bool:
+        """Whether a step makes one pass or the other, and what compiles that compiles both: their function, or the one
+        model that a loop calls in each branch."""
+        first, second = one.calls[0], other.calls[0]
+        if runs_beside(self._infer.place(first), self._infer.place(second)):
+            return False
+        return (one.function is not None and one.loop is None) or same_code(first.func, second.func)
 
     def _is_in_single_pass(self, found: ForwardPass) -> bool:
         """Whether the pass runs over data once, or makes a text once, so that each of its lengths would be traced."""

@@ -40,7 +40,7 @@ class EagerInferenceStep(Rule):
 
     Reports a model or layer that is called directly per step outside compiled code and outside a gradient tape that is asked
     for gradients: an evaluation loop, an agent's `act`, a teacher that a student learns from. One finding per forward pass: what runs
-    on the results of a model belongs to its pass.
+    on the results of a model belongs to its pass, and so does what another branch of an `if` runs in its stead.
 
     ## Why is this bad?
 

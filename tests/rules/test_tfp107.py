@@ -569,6 +569,44 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a model that each branch calls, and a function makes one of two passes": (
+        """
+        other = tf.keras.models.clone_model(model)
+        def act(x, first):
+            if first:
+                return model(x)
+            return other(x)
+        def ask(x):
+            if turned:
+                y = model(tf.reverse(x, [1]))
+            elif mirrored:
+                y = model(tf.reverse(x, [2]))
+            else:
+                y = model(x)
+            return y
+        for x, y in dataset:
+            if flip:
+                z = model(tf.reverse(x, [1]))
+            else:
+                z = model(x)
+            train(x, y, act(x, True), ask(x), z)
+        """,
+        [5, 9, 17],
+    ),
+    "two models in the branches of a loop, and one twice in a step": (
+        """
+        other = tf.keras.models.clone_model(model)
+        for x, y in dataset:
+            if first:
+                z = model(x)
+            else:
+                z = other(x)
+            if again:
+                z = other(z)
+            train(x, y, z)
+        """,
+        [5, 7, 9],
+    ),
     "under a tape that nobody asks for a gradient": (
         """
         for epoch in range(10):
