@@ -28,6 +28,17 @@ _GIVEN = """
 """
 
 SILENT = {
+    "a model, or an object of another library in another branch": """
+        import joblib
+        def evaluate(kind, batches):
+            if kind == "svm":
+                chosen = joblib.load(path)
+            else:
+                chosen = make(kind)
+                chosen.load_weights(path)
+            for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
+                show(chosen.predict(x))
+        """,
     "all rows as one batch, where they are not trained on, for several epochs or with others behind": """
         rows, labels = load()
         for epoch in range(1000):
@@ -457,6 +468,24 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a model of one of two branches, and one that was loaded with its weights": (
+        """
+        import joblib
+        import tensorflow as tf
+        def evaluate(kind, batches):
+            if kind == "small":
+                chosen = make(9)
+            else:
+                chosen = make(kind)
+                chosen.load_weights(path)
+            loaded = joblib.load(path)
+            loaded.load_weights(path)
+            for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
+                show(chosen.predict(x))
+                show(loaded.predict(x))
+        """,
+        [13, 14],
+    ),
     "what another model answers to one sample": (
         """
         import numpy as np

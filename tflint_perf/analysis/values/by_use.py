@@ -62,13 +62,25 @@ class ByUse:
         if not self._may_be_of_keras:
             return False
         if home in self._homes.get(name, ()):
-            return True
+            return not self._may_be_loaded_object(name, home)
         if home.function is None or not names_a_model(name) or home.bindings[name][0].kind != "param":
             return False
         calls = self._called.get((home, name), ())
         if calls and any(map(self._is_of_function, self._homes.get(name, ()))):
             return True  # the functions of a file mean the same by it
         return any(map(self._takes_tensor, calls)) or any(self._gives_tensor(call, home) for call in calls)
+
+    def _may_be_loaded_object(self, name: str, home: Scope) -> bool:
+        """Whether a name may also stand for an object from a file, `joblib.load(path)`, of which none of those uses tells:
+        each is in another branch than that."""
+        uses = (use for use in self._asked_of_models[name] if isinstance(use, cst.Name))
+        told = [found[1] for use in uses if (found := self._infer.bindings_reaching(use)) is not None]
+        return any(
+            isinstance(binding.value, cst.Call)
+            and has(self._infer.names.qualified(binding.value.func), "loads-objects")
+            and not any(binding in bindings for bindings in told)
+            for binding in home.bindings.get(name, ())
+        )
 
     @staticmethod
     def _is_of_function(home: Scope) -> bool:
