@@ -129,6 +129,11 @@ SILENT = {
         + inline(4)
         + "def train():\n  for x, y in dataset: step(x, y)\nif __name__ == '__main__':\n  train()\n"
     ),
+    "a function that a program no longer calls, which trains by Keras": (
+        "def old(x, y):\n"
+        + inline(4)
+        + "def train():\n  model.compile('adam', 'mse')\n  model.fit(dataset)\nif __name__ == '__main__':\n  train()\n"
+    ),
     "a step that is run once": STEP,
     "a step in a function that is run once": "def f(x, y):\n" + inline(4) + "f(a, b)\n",
     "gradients that nothing applies": (

@@ -154,7 +154,8 @@ class Programs:
 
     @remembered
     def leaves_out(self, function: Function | None) -> bool:
-        """Whether running the file trains by a gradient step of its own, and nothing in the project names `function`.
+        """Whether running the file trains by a gradient step of its own, or by Keras, and nothing in the project names
+        `function`.
 
         Such a function is left over from an earlier version of the program.
         """
@@ -168,7 +169,8 @@ class Programs:
         if function.decorators or calls.sites(function) or calls.callers_outside(function):
             return False
         reached = self._reached()
-        return any(
+        calls_made = (*self._walk.module_calls, *(call for other in reached for call in other.calls))
+        return any(map(self._train_calls.fits, calls_made)) or any(
             step.function is not function and self._is_trained_with(step, reached)
             for step in self._steps.all()
         )
