@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 import libcst as cst
 
@@ -75,9 +75,30 @@ class ForwardPasses:
         self._model_calls = model_calls
 
     def all(self) -> Iterator[ForwardPass]:
-        """The passes, in the order of the text."""
+        """The passes, in the order of the text, but for those that are compiled with the pass of what calls their function."""
         if self._train_calls.is_graph_code():
             return
+        found = list(self._all())
+        whole = {one.function for one in found if one.loop is None and one.function is not None}
+        yield from (one for one in found if not self._is_part_of_caller(one, whole))
+
+    def _is_part_of_caller(self, one: ForwardPass, whole: Set[Function]) -> bool:
+        """Whether all that calls the function of a pass are functions with passes of their own, nothing of which stands
+        against a trace: the trace runs through this one, too."""
+        function = one.function
+        if function is None or one.loop is not None or self._calls.callers_outside(function):
+            return False
+        sites = self._calls.sites(function)
+        callers = {self._calls.function_at(site) for site in sites if self._loops.is_per_step(site)}
+        return (
+            bool(callers)
+            and function not in callers
+            and callers <= whole
+            and not any(map(self._loops.training_loop, sites))
+            and not any(caller and self._tracing.obstacle_in_function(caller) for caller in callers)
+        )
+
+    def _all(self) -> Iterator[ForwardPass]:
         found: dict[tuple[Function | None, Loop | None], list[cst.Call]] = {}
         for call in self._found():
             place = (self._calls.function_at(call), self._loops.innermost_loop(call))

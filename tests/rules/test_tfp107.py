@@ -569,6 +569,23 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a pass that is compiled with that of what calls it, unless something stands against it": (
+        """
+        head = tf.keras.layers.Dense(9)
+        def attend(x):
+            return head(x)
+        def predict(x):
+            return attend(model(x))
+        def score(x):
+            return head(x)
+        def judge(x):
+            print(score(x).numpy())
+            return model(x)
+        for x, y in dataset:
+            train(x, y, predict(x), judge(x))
+        """,
+        [6, 8, 11],
+    ),
     "a model that each branch calls, and a function makes one of two passes": (
         """
         other = tf.keras.models.clone_model(model)
