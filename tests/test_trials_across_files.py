@@ -91,3 +91,44 @@ def test_what_runs_once_for_each_new_model_runs_on_no_step(
     settings = Settings(root=tmp_path, rules=frozenset({"TFP107"}), project_root=tmp_path)
     (result,) = lint_files([tmp_path / "gan.py"], settings, 1)
     assert [finding.start.row for finding in result.findings] == rows
+
+
+CLIENT = """
+    import tensorflow as tf
+
+    class Client:
+        def learn(self, net, data, optimizer):
+            @tf.function
+            def step(x):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(net(x))
+                gradients = tape.gradient(loss, net.trainable_variables)
+                optimizer.apply_gradients(zip(gradients, net.trainable_variables))
+            for x in data:
+                step(x)
+"""
+ROUNDS = """
+    import copy
+    import tensorflow as tf
+    from client import Client
+    net = tf.keras.Sequential([tf.keras.layers.Dense(9)])
+    data = tf.data.Dataset.from_tensor_slices(images).batch(32)
+    optimizer = tf.keras.optimizers.SGD()
+    client = Client()
+    for epoch in range(epochs):
+        client.learn({given}, data, optimizer)
+        for x in data:
+            evaluate(net(x))
+"""
+
+
+@pytest.mark.parametrize(("given", "rows"), [("copy.deepcopy(net)", []), ("net", [5])])
+def test_a_function_is_made_for_each_model_that_another_file_makes(
+    tmp_path: Path, given: str, rows: list[int]
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    for name, text in {"client": CLIENT, "rounds": ROUNDS.format(given=given)}.items():
+        (tmp_path / f"{name}.py").write_text(dedent(text).lstrip("\n"))
+    settings = Settings(root=tmp_path, rules=frozenset({"TFP201"}), project_root=tmp_path)
+    (result,) = lint_files([tmp_path / "client.py"], settings, 1)
+    assert [finding.start.row for finding in result.findings] == rows

@@ -11,7 +11,14 @@ from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.execution.invariance import bound_names
 from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.analysis.python.scopes import Function
-from tflint_perf.analysis.python.syntax import argument, calls_below, has_stars, is_name, keyword_argument
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    calls_below,
+    has_stars,
+    is_name,
+    keyword_argument,
+    names_read,
+)
 from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_out
@@ -62,8 +69,8 @@ class FunctionCreatedInLoop(Rule):
 
     ## What is left alone
 
-    A factory that is called once, a function that a cache or an attribute keeps (`if self._step is None:`), and
-    one that is created under a guard, or to be exported. The fix is refused where the function reads what the loop changes; it is safe
+    A factory that is called once, a function that a cache or an attribute keeps (`if self._step is None:`),
+    one that is created under a guard, or to be exported, and one that reads a model which each call of the function around it makes. The fix is refused where the function reads what the loop changes; it is safe
     only for a function that is known to do nothing but compute, from tensors and from what cannot change.
 
     ## Sources
@@ -83,6 +90,8 @@ class FunctionCreatedInLoop(Rule):
             if not on_each_step and not _is_of_each_epoch(model, made):
                 continue
             if model.once.runs_seldom(made) or model.guard_of(made) is not None or _is_exported(model, made):
+                continue
+            if _is_of_new_model(model, made):
                 continue
             often = "on each step" if on_each_step else "in each epoch"
             yield Report(
@@ -106,6 +115,16 @@ def _is_exported(model: Model, made: cst.FunctionDef | cst.Call) -> bool:
     """Whether the function that creates `made` writes such functions for other programs: each is of another model."""
     function = model.function_at(made)
     return function is not None and any(has(model.qualified(call.func), "exports") for call in function.calls)
+
+
+def _is_of_new_model(model: Model, made: cst.FunctionDef | cst.Call) -> bool:
+    """Whether `made` reads a parameter of the function around it for which each call makes a model: the one of before would
+    go on with another model."""
+    function = model.function_at(made)
+    read = {name.value for name in names_read(made)} if function is not None else set()
+    return function is not None and any(
+        model.lifetimes.is_given_anew(function, name) for name in function.positional if name in read
+    )
 
 
 def _is_of_each_epoch(model: Model, made: cst.FunctionDef | cst.Call) -> bool:

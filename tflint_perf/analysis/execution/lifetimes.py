@@ -73,18 +73,21 @@ class Lifetimes:
     ) -> bool:
         if binding.kind == "param":
             function = self._infer.names.function_with.get(binding.node)
-            return loop is None and function is not None and self._is_given_new(function, binding.name, depth)
+            return loop is None and function is not None and self.is_given_anew(function, binding.name, depth)
         if binding.kind != "assign" or binding.value is None or binding.path is None:
             return False
         if loop is not None and not Invariance.is_bound_in(binding, loop):
             return False
         return self._is_new(binding.value, (*binding.path, *path), loop, seen | {binding}, depth)
 
-    def _is_given_new(self, function: Function, name: str, depth: int) -> bool:
-        given = self._calls.arguments(function, name)
+    def is_given_anew(self, function: Function, name: str, depth: int = 0) -> bool:
+        """Whether each call of `function`, here or in another file, makes what it gives as a parameter."""
+        given, callers = self._calls.arguments(function, name), self._calls.callers_outside(function)
+        there = list(self._calls.given_outside(function, name))
         return (
-            bool(given)
-            and not self._calls.callers_outside(function)
+            (bool(given) or bool(callers))
+            and len(there) >= len(callers)
+            and all(each.anew for each in there)
             and all(self._is_new(each, (), self._loop_around(each), frozenset(), depth + 1) for each in given)
         )
 

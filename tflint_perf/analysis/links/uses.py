@@ -214,8 +214,10 @@ def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
             for value in model.value(node).alternatives:
                 path = _path_of_object(value)
                 made = how is None and not path and model.on_device.is_made_there(node)
-                if how is not None or path or made or few or value.kind in _TOLD:
-                    yield _told(model, Given(name, place, how, path, made, few), value)
+                anew = model.lifetimes.is_short(node)
+                if how is not None or path or made or few or anew or value.kind in _TOLD:
+                    told = _told(model, Given(name, place, how, path, made, few), value)
+                    yield replace(told, anew=anew)
         elif few:
             yield Given(name, place, None, size=few)
 

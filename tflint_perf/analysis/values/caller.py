@@ -48,8 +48,9 @@ class Given:
     make batches by other ways than being run over: by a method, in an attribute. `made` says that it is a tensor which
     the device made, `size` that it is one sample, or one batch, `of_functional_model` that it stands for a tensor of one. Of a
     model and a dataset the `kind` is told; of a dataset also how far ahead its elements are made, what they are, how they were made
-    large, and whether they differ, as `Origin` has them. Of a Python number that differs from call to call `number` is the type,
-    and `changes` says how often it does.
+    large, and whether they differ, as `Origin` has them, and of a model or the like whether it is `anew`: each iteration
+    around the call makes it, and no other gets it. Of a Python number that differs from call to call `number` is the type, and
+    `changes` says how often it does.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Given:
     differ: bool = False
     number: Literal["", NumberType] = ""
     changes: Literal["", Change] = ""
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
