@@ -114,12 +114,18 @@ class ForwardPasses:
                     yield one
 
     def _is_instead(self, one: ForwardPass, other: ForwardPass) -> bool:
-        """Whether a step makes one pass or the other, and what compiles that compiles both: their function, or the one
-        model that a loop calls in each branch."""
+        """Whether a step makes one pass or the other, and what compiles that compiles both: one model that is given the
+        like in each branch, or their function."""
         first, second = one.calls[0], other.calls[0]
         if runs_beside(self._infer.place(first), self._infer.place(second)):
             return False
-        return (one.function is not None and one.loop is None) or same_code(first.func, second.func)
+        if same_code(first.func, second.func) and _keywords(first) == _keywords(second):
+            return True
+        return (
+            one.loop is None
+            and one.function is not None
+            and self._tracing.obstacle_in_function(one.function) is None
+        )
 
     def _is_in_single_pass(self, found: ForwardPass) -> bool:
         """Whether the pass runs over data once, or makes a text once, so that each of its lengths would be traced."""
@@ -177,6 +183,11 @@ class ForwardPasses:
         return any(
             name not in _made_anew(loop) for arg in call.args for name in lists.behind(arg.value, loop)
         )
+
+
+def _keywords(call: cst.Call) -> list[str | None]:
+    """The keywords of its arguments, None for those by position."""
+    return [arg.keyword.value if arg.keyword is not None else None for arg in call.args]
 
 
 # Inputs that get longer with each call, as text does that a model writes.

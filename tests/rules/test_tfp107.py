@@ -610,6 +610,19 @@ FLAGGED = {
         """,
         [5, 9, 17],
     ),
+    "one model with other inputs in each branch, in a function that can't be compiled": (
+        """
+        def losses(x, y):
+            if conditional:
+                z = model([x, y], labels)
+            else:
+                z = model(x)
+            return z.numpy()
+        for x, y in dataset:
+            train(x, y, losses(x, y))
+        """,
+        [4, 6],
+    ),
     "two models in the branches of a loop, and one twice in a step": (
         """
         other = tf.keras.models.clone_model(model)
