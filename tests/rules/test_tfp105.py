@@ -28,6 +28,14 @@ _GIVEN = """
 """
 
 SILENT = {
+    "a few batches that a command shows": """
+        import click
+        @click.command()
+        def show_some():
+            batches = iter(tf.data.Dataset.from_tensor_slices(images).batch(32))
+            for _ in range(16):
+                show(model.predict(next(batches)))
+        """,
     "a model, or an object of another library in another branch": """
         import joblib
         def evaluate(kind, batches):
@@ -468,6 +476,23 @@ SILENT = {
 }
 
 FLAGGED = {
+    "many batches that a command shows, and a few in a function that anybody may call": (
+        """
+        import click
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        @click.command()
+        def show_all():
+            batches = iter(tf.data.Dataset.from_tensor_slices(images).batch(32))
+            for _ in range(1600):
+                show(model.predict(next(batches)))
+        def show_some():
+            batches = iter(tf.data.Dataset.from_tensor_slices(images).batch(32))
+            for _ in range(16):
+                show(model.predict(next(batches)))
+        """,
+        [9, 13],
+    ),
     "a model of one of two branches, and one that was loaded with its weights": (
         """
         import joblib

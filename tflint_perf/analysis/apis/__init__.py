@@ -157,6 +157,7 @@ Compiled code
 - `converts-code`: gives a function that does the same in a graph. `binds`: with some arguments already given.
 - `maps`: runs it once for each row.
 - `runs-python`: an op that runs it as Python. `runs-functions`: Python code does. `runs-program`: as a whole program.
+- `makes-command`: a decorator of a function that a command line runs, once.
 - `calls-on-each`: calls it on each element; `calls-on-parts`: on the parts of nested values, side by side.
 - `runs-one-of`: runs one of the functions that it is given, and gives what that does. `runs`: a strategy does so on each device.
 - `host`: runs on the host, so compiled code cannot. `works-on-arrays`: so, whoever has a function of that name.

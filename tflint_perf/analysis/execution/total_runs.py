@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Function
@@ -44,13 +45,19 @@ class Totals:
         sites = self._calls.sites(function)
         if function.yields or self._calls.callers_outside(function):
             return None
-        if not sites and function.name == "main":
+        if not sites and (function.name == "main" or self._is_command(function)):
             return 1  # whoever starts it
         if not sites or not self._is_only_called(function):
             return None
         times = [self.at_most(site) for site in sites]
         known = [number for number in times if number is not None]
         return sum(known) if len(known) == len(times) else None
+
+    def _is_command(self, function: Function) -> bool:
+        """Whether a command line runs `function`, as a decorator says."""
+        decorators = (given.decorator for given in function.decorators)
+        made_by = (each.func if isinstance(each, cst.Call) else each for each in decorators)
+        return any(has(self._infer.names.qualified(each), "makes-command") for each in made_by)
 
     def _is_only_called(self, function: Function) -> bool:
         """Whether the file does no more with `function` than to call it: what is handed it may call it any number of times."""
