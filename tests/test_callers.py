@@ -1687,3 +1687,23 @@ def test_no_function_is_put_into_one_that_a_loop_of_another_file_calls(
     settings = Settings(None, frozenset({"TFP101"}), fixable=frozenset({"TFP101"}), unsafe_fixes=True)  # type: ignore[arg-type]
     found = [finding for result in lint_files(paths, settings, 1) for finding in result.findings]
     assert [finding.fix is not None for finding in found] == [is_made]
+
+
+TRAINING = """
+    from steps import train_step
+    def train(steps):
+        for step in range(steps):
+            train_step(x, y)
+"""
+
+
+def test_a_few_steps_of_a_program_that_calls_through_two_files_are_few(project: Path) -> None:
+    few = write(project, steps=STEP, training=TRAINING, run="from training import train\ntrain(20)\n")
+    assert lint(few, frozenset({"TFP101"})) == {"steps.py": ["TFP101"]}
+    fixed = TRAINING.replace("range(steps)", "range(20)")
+    few = write(project, steps=STEP, training=fixed, run="from training import train\ntrain()\n")
+    assert lint(few, frozenset({"TFP101"})) == {}
+    many = write(project, run="from training import train\nfor fold in range(10): train()\n")
+    assert lint([*few, *many], frozenset({"TFP101"})) == {"steps.py": ["TFP101"]}
+    unknown = write(project, run="from training import train\nscheduler.every(60, train)\n")
+    assert lint([*few, *unknown], frozenset({"TFP101"})) == {"steps.py": ["TFP101"]}

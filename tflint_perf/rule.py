@@ -124,6 +124,10 @@ class Rule(ABC):
     # Whether it says something of a whole program, not what a step costs: told as `info`, last, and in one line for many.
     of_programs: ClassVar[bool] = False
 
+    # Whether what it finds costs some milliseconds each time that it runs, and no more: it says nothing of what a program is seen to
+    # run a few times in all.
+    adds_up: ClassVar[bool] = False
+
     # Whether it holds where Keras runs on another backend, too: it is about `tf.data`, say.
     any_backend: ClassVar[bool] = False
 

@@ -7,27 +7,21 @@ import libcst as cst
 from tflint_perf.analysis.execution.guards import Guards
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import extent
-from tflint_perf.analysis.execution.short_loops import acts
-from tflint_perf.analysis.execution.total_runs import Totals
 from tflint_perf.analysis.execution.trains import trains_by
-from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import argument
-from tflint_perf.analysis.training.programs import Programs
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counts_to, source
 from tflint_perf.analysis.values.values import Pipeline
 
 _FEW = 10
-# So many in all take a few seconds, of which to compile, or to call something else, saves a part.
-_FEW_IN_ALL = 100
 
 
 class FewResults:
     """Answers whether code is there for a few results."""
 
-    needs = ("infer", "calls", "loops", "guards", "totals", "programs")
+    needs = ("infer", "calls", "loops", "guards")
 
     def __init__(
         self,
@@ -35,22 +29,15 @@ class FewResults:
         calls: CallGraph,
         loops: Loops,
         guards: Guards,
-        totals: Totals,
-        programs: Programs,
     ) -> None:
         self._infer = infer
         self._calls = calls
         self._loops = loops
         self._guards = guards
-        self._totals = totals
-        self._programs = programs
         self._walk = infer.walk
 
     def is_for_few(self, node: cst.CSTNode) -> bool:
-        """Whether only loops that look at a few results run `node`, here or where its function is called, or the program
-        asks for less than a hundred in all."""
-        if self._are_few_in_all(node):
-            return True
+        """Whether only loops that look at a few results run `node`, here or where its function is called."""
         loop = self._loops.innermost_loop(node)
         function = self._calls.function_at(node)
         if loop is not None or function is None or self._calls.callers_outside(function):
@@ -59,26 +46,6 @@ class FewResults:
             self._loops.innermost_loop(s) for s in self._calls.sites(function) if self._loops.is_per_step(s)
         ]
         return bool(sites) and all(map(self.looks_at_few, sites))
-
-    def _are_few_in_all(self, node: cst.CSTNode) -> bool:
-        """Whether a program runs `node` less than a hundred times, by loops that train nothing."""
-        if self._is_there_for_more(self._calls.function_at(node)):
-            return False
-        total = self._totals.at_most(node)
-        if total is None or total >= _FEW_IN_ALL:
-            return False
-        loops = self._loops.running(node)
-        return bool(loops) and not any(map(self._trains_or_acts, loops))
-
-    def _is_there_for_more(self, function: Function | None) -> bool:
-        """Whether a function is there to be asked again: it is a method of a model, or its program only shows what a
-        model can do that was trained before."""
-        if function is None or function.name == "main":
-            return False
-        return self._infer.classes.is_method_of_model(function) or self._programs.applies_only()
-
-    def _trains_or_acts(self, loop: Loop) -> bool:
-        return any(self._trains(one) or acts(one) for one in loops_around(loop))
 
     def looks_at_few(self, loop: Loop | None) -> bool:
         """Whether `loop` looks at a few results, or runs under a flag or for the best score. A counter of the loop

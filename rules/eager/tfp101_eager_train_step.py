@@ -104,6 +104,7 @@ class EagerTrainStep(Rule):
     fixes = "unsafe"
     bold = True
     claim = Claim("step time", least=2.0, at="only for batches of one shape, more with more layers")
+    adds_up = True
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:

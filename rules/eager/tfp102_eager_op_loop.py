@@ -74,6 +74,7 @@ class EagerOpLoop(Rule):
     needs = ("tf.", "tensorflow", "keras")
     fixes = "unsafe"
     claim = Claim("step time", least=1.5, at="for 50 iterations on a matrix of 64 × 10")
+    adds_up = True
 
     def check(self, model: Model) -> Iterator[Report]:
         for loop in model.walk.loops.values():

@@ -83,8 +83,7 @@ class KerasCallInLoop(Rule):
     ## What is left alone
 
     Calls on a whole dataset, even once an epoch, calls under `step % n`, a new model for each fold or
-    trial, a model that is compiled before each call, loops of a few iterations or that show a picture of each answer, calls that a program is seen
-    to make less than a hundred times in all without learning from any, a class's own `predict`, calls that are timed and whose answers nobody reads, slices that the call cuts
+    trial, a model that is compiled before each call, loops of a few iterations or that show a picture of each answer, a class's own `predict`, calls that are timed and whose answers nobody reads, slices that the call cuts
     into batches (`batch_size=`), and code for TensorFlow 1. The fix is refused, and the finding says why, where an argument has no counterpart (`callbacks`, several epochs), where the history that `fit` returns is used, or
     where `fit` shuffles rows for layers that drop out, which then learn from other numbers.
 
@@ -102,6 +101,7 @@ class KerasCallInLoop(Rule):
     fixes = "unsafe"
     bold = True
     claim = Claim("step time", least=2.0, step="a call", at="for `predict` instead of `predict_on_batch`")
+    adds_up = True
 
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code() or model.versions.is_version_1():

@@ -68,6 +68,7 @@ class LoopOverTensorRows(Rule):
     fixes = "unsafe"
     # Windows of steps that each hold one of the evaluations, which come every ten steps.
     claim = Claim("step time", least=2.0, steps=200, at="for `int` of each")
+    adds_up = True
 
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code():

@@ -77,8 +77,7 @@ class EagerInferenceStep(Rule):
     Compiled code, the forward pass of a gradient step and what runs beside it for its tensors, calls that run once,
     once an epoch or under a guard, loops over a few inputs or over the parts of a model, loops that
     show each result to a person (`plt.show()`) or draw a figure of it, a loop over data that a program which
-    trains goes through once (the test set, behind the last epoch), calls that a program is seen to make less than a hundred
-    times in all without learning from any, calls that are timed and whose results nobody reads, models whose own code can't
+    trains goes through once (the test set, behind the last epoch), calls that are timed and whose results nobody reads, models whose own code can't
     be traced, and what is a `tf.function` in a program that runs all of them eagerly (TFP104 names the cause). The fix is refused, and the finding says why, where
     tracing would change or break the function around the call, and where an input gets longer with each call: each
     length would be retraced, unless an `input_signature` leaves it open. Where the function draws random numbers by NumPy or
@@ -101,6 +100,7 @@ class EagerInferenceStep(Rule):
         least=1.5,
         at="once traced, for a pass through 13 Dense layers of 32 units, always at one input shape",
     )
+    adds_up = True
 
     def check(self, model: Model) -> Iterator[Report]:
         passes = model.own(ForwardPasses)

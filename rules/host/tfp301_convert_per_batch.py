@@ -92,6 +92,7 @@ class ConvertPerBatch(Rule):
     fixes = "both"
     through_imports = True
     claim = Claim("step time", least=1.2, steps=50, at="at batches of 14 MB from arrays of 710 MB")
+    adds_up = True
     opt_in = True
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -121,6 +121,7 @@ class HostSyncPerStep(Rule):
         needs_gpu=True,
         at="for printing the loss of a compiled step, the only work on the host",
     )
+    adds_up = True
 
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code() or model.devices.uses_no_gpu():

@@ -95,6 +95,7 @@ class HostDataPerStep(Rule):
     )
     through_imports = True
     claim = Claim("step time", least=1.2, at="for 3 eager ops on each of 32 images")
+    adds_up = True
 
     def check(self, model: Model) -> Iterator[Report]:
         for batch in model.host_batches.all():

@@ -85,6 +85,7 @@ class FileReadPerStep(Rule):
     fixes = "unsafe"
     through_imports = True
     claim = Claim("step time", least=1.2, at="for `np.loadtxt`")
+    adds_up = True
 
     def check(self, model: Model) -> Iterator[Report]:
         told: list[cst.Call] = []

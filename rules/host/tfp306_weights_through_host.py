@@ -78,6 +78,7 @@ class WeightsThroughHost(Rule):
     )
     fixes = "unsafe"
     claim = Claim("step time", least=1.5, at="for the moving average of 16 small variables")
+    adds_up = True
 
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code():

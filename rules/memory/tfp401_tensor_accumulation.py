@@ -157,6 +157,8 @@ def _accumulates(model: Model, addition: Addition) -> bool:
         return False
     if model.own(Containers).is_bounded(addition):
         return False
+    if _are_scalars(model, addition) and model.totals.are_few(addition.node):
+        return False
     match model.own(Containers).life(addition):
         case "run":
             return not _is_wanted(model, addition)

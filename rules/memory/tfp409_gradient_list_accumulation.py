@@ -66,6 +66,7 @@ class GradientListAccumulation(Rule):
         step="a micro-batch",
         at="beside a compiled step, at 10 variables and an update every 4",
     )
+    adds_up = True
 
     def check(self, model: Model) -> Iterator[Report]:
         for found in model.own(GradientSums).all():

@@ -107,7 +107,7 @@ def test_a_loop_is_not_left_soon_where_nothing_says_ten(bound: str) -> None:
 
 OPS = """\
 v = tf.ones((9,))
-for _ in range(100):
+for _ in range(1000):
     v = tf.linalg.matvec(m, v)
     v = v / tf.norm(v)
 """

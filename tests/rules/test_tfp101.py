@@ -207,14 +207,14 @@ FLAGGED = {
     "a step with a variable made before its gradients": (
         "def fit():\n    w = tf.Variable(1.0)\n    for x, y in dataset:\n        with tf.GradientTape() as tape:\n"
         "            loss = loss_fn(y, w * x)\n        w.assign_sub(tape.gradient(loss, w))\nfit()\n", 8),
-    "a step for each of ten tasks, in a few steps of another tape": (
+    "a step for each of eleven tasks, in a few steps of another tape": (
         "for round in range(10):\n  with tf.GradientTape() as outer:\n    losses = []\n"
-        "    for task, (x, y) in enumerate(dataset.take(10)):\n"
+        "    for task, (x, y) in enumerate(dataset.take(11)):\n"
         "      with tf.GradientTape() as inner:\n        loss = loss_fn(y, model(x))\n"
         "      optimizer.apply_gradients(zip(inner.gradient(loss, model.variables), model.variables))\n"
         "      losses.append(loss)\n"
         "    total = sum(losses)\n"
-        "  other.apply_gradients(zip(outer.gradient(total, model.variables), model.variables))\n", 9),
+        "  other.apply_gradients(zip(outer.gradient(total, model.variables), model.variables))\n", 6),
     "a tape that is handed to what asks it and applies that": (
         "def update(tape, net, loss):\n    gradients = tape.gradient(loss, net.trainable_variables)\n"
         "    optimizer.apply_gradients(zip(gradients, net.trainable_variables))\n"
@@ -256,7 +256,7 @@ FLAGGED = {
         "        state, reward, done, _ = env.step(0)\n    step(x, y)\n", 6),
     "inline over a dataset": ("for x, y in dataset:\n" + inline(4), 6),
     "inline over something unknown": ("for x, y in loader:\n" + inline(4), 6),
-    "inline in a loop over epochs": ("for epoch in range(100):\n" + inline(4), 6),
+    "inline in a loop over epochs": ("for epoch in range(1000):\n" + inline(4), 6),
     "inline in a while": ("while True:\n" + inline(4), 6),
     "in a function that the loop calls": ("def step(x, y):\n" + inline(4) + "for x, y in dataset: step(x, y)\n", 6),
     "in a function that nobody here calls": ("def step(x, y):\n" + inline(4), 6),
@@ -1032,7 +1032,7 @@ LEFT = {
         "it is in the body of a class, whose names a function does not see (line 9)",
     ),
     "a memory that draws a batch": (
-        "for i in range(100):\n" + inline(4).replace("model(x)", "model(memory.sample(32))"),
+        "for i in range(1000):\n" + inline(4).replace("model(x)", "model(memory.sample(32))"),
         "`.sample()` runs on the host (line 8)",
     ),
 }  # fmt: skip

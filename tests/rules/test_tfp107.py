@@ -684,7 +684,7 @@ FLAGGED = {
     ),
     "a few steps that learn by what a model gives": (
         """
-        for i in range(30):
+        for i in range(300):
             target = model(noise[i])
             model.train_on_batch(noise[i], target)
         """,

@@ -466,7 +466,7 @@ FLAGGED = {
             with tf.GradientTape() as tape:
                 loss = tf.reduce_mean(model(states) * weight)
             optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
-        for i in range(80):
+        for i in range(800):
             index = np.random.permutation(len(states))[:64]
             learn(states[index], returns[index], 0.01)
         """,
@@ -532,14 +532,14 @@ FLAGGED = {
         """
         def batch(i):
             return tf.constant(images[i * 32 : (i + 1) * 32])
-        for i in range(100):
+        for i in range(1000):
             train_step(batch(i), labels)
         """,
         [3],
     ),
     "what the loop does not change": (
         """
-        for epoch in range(100):
+        for epoch in range(1000):
             x = tf.convert_to_tensor(images)
             train_step(x, labels)
         """,
@@ -637,24 +637,24 @@ FIXED = {
     ),
     "what the loop does not change moves above it": (
         """
-        for epoch in range(100):
+        for epoch in range(1000):
             x = tf.convert_to_tensor(images)
             train_step(x, labels)
         """,
         """
         x = tf.convert_to_tensor(images)
-        for epoch in range(100):
+        for epoch in range(1000):
             train_step(x, labels)
         """,
     ),
     "an argument that the loop does not change gets a name above it": (
         """
-        for epoch in range(100):
+        for epoch in range(1000):
             train_step(tf.convert_to_tensor(images), labels)
         """,
         """
         converted = tf.convert_to_tensor(images)
-        for epoch in range(100):
+        for epoch in range(1000):
             train_step(converted, labels)
         """,
     ),
@@ -720,7 +720,7 @@ REFUSED = {
     ),
     "half the arrays": (
         """
-        for i in range(0, 1000, 32):
+        for i in range(0, 10000, 32):
             x = tf.convert_to_tensor(images[i : i + 32])
             model(x)
         """,

@@ -1811,7 +1811,7 @@ def test_a_copy_tells_of_the_one_that_decides_how_the_step_goes_on() -> None:
     assert costs_told("TFP302", _HEAD + dedent(source)) == [False]
 
 
-@pytest.mark.parametrize(("steps", "every"), [(40, 10), (500, 10), (5000, 100)])
+@pytest.mark.parametrize(("steps", "every"), [(140, 10), (500, 10), (5000, 100)])
 def test_a_short_loop_shows_more_than_its_first_step(steps: int, every: int) -> None:
     source = f"{_HEAD}for step in range({steps}):\n    print(train_step(x, y))\n"
     (finding,) = findings("TFP302", source)

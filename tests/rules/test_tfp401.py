@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 
@@ -861,7 +861,8 @@ def test_an_attribute_is_copied_by_the_hundred() -> None:
 
 def test_a_loop_of_few_steps_is_left_as_it_is() -> None:
     loop = "losses = []\nfor step in range({}):\n    x, y = next(batches)\n    losses.append(tf.reduce_mean(train_step(x, y)))\n"
-    assert notes("TFP401", _HEAD + loop.format(50)) == ["no fix: the loop runs 50 times alone (line 10)"]
+    train = "def train():\n" + indent(loop, "    ")
+    assert notes("TFP401", _HEAD + train.format(50)) == ["no fix: the loop runs 50 times alone (line 11)"]
     assert "if len(losses) % 100 == 0:" in fixed("TFP401", _HEAD + loop.format(5000))
 
 

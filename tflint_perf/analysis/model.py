@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.execution.steps import GradientSteps
     from tflint_perf.analysis.execution.symbolic import Symbolic
     from tflint_perf.analysis.execution.tapes import Tapes
-    from tflint_perf.analysis.execution.total_runs import Totals
     from tflint_perf.analysis.pipelines.batch_makers import BatchMakers
     from tflint_perf.analysis.pipelines.batching import Batching
     from tflint_perf.analysis.pipelines.dataset_parameters import DatasetParameters
@@ -77,6 +76,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.training.programs import Programs
     from tflint_perf.analysis.training.sessions import Sessions
     from tflint_perf.analysis.training.single_passes import SinglePasses
+    from tflint_perf.analysis.training.total_runs import Totals
     from tflint_perf.analysis.training.train_calls import TrainCalls
     from tflint_perf.analysis.training.training_steps import TrainingSteps
     from tflint_perf.analysis.values.calls import CallGraph
@@ -282,7 +282,7 @@ class Parts:
     # How often loops run.
     iterations: Iterations = part("execution.iterations.Iterations", "infer", "calls")
     # How often a program runs code in all.
-    totals: Totals = part("execution.total_runs.Totals", "infer", "calls", "loops")
+    totals: Totals = part("training.total_runs.Totals", "infer", "calls", "loops", "programs")
     # Loops made of ops.
     op_loops: OpLoops = part(
         "execution.op_loops.OpLoops", "infer", "calls", "compiled", "loops", "invariance", "iterations"

@@ -28,6 +28,7 @@ _ATTRIBUTES = frozenset(
         "always_on",
         "opt_in",
         "of_programs",
+        "adds_up",
         "through_imports",
         "through_callers",
     }

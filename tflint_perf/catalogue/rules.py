@@ -40,6 +40,7 @@ class RuleInfo:
     plugin: Plugin | None = None
     of_programs: bool = False
     bold: bool = False
+    adds_up: bool = False
 
 
 @cache
@@ -91,6 +92,7 @@ def _info(rule: type[Rule], plugin: Plugin | None = None) -> RuleInfo:
         plugin,
         rule.of_programs,
         rule.bold,
+        rule.adds_up,
     )
 
 

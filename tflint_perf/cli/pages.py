@@ -145,6 +145,8 @@ def _facts(rule: RuleInfo, on_record: OnRecord) -> Iterator[str]:
     yield f"{_FIXES[rule.fixes]}{bold} {'On' if _is_default(rule, on_record) else 'Off'} by default."
     if rule.of_programs:
         yield "Severity: info, since it is about a program and no step. It makes the exit code 1 unless `fail-on` is higher."
+    if rule.adds_up:
+        yield "Nothing is reported of what a program is seen to run a hundred times in all, or less."
     if rule.claim is None:
         return
     evidence = on_record.get(rule.code, ())

@@ -11,6 +11,7 @@ import libcst as cst
 from tflint_perf.analysis.execution.keras_backends import is_for_another_backend
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.dead_code import never_runs
+from tflint_perf.analysis.training.total_runs import FEW_IN_ALL
 from tflint_perf.analysis.values.frameworks import packages
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.lint.early_findings import go_on
@@ -88,17 +89,29 @@ def _instance(rule: type[Rule]) -> Rule:
 
 
 def _ask(rule: type[Rule], model: Model) -> list[Report]:
-    reports = [
-        report
-        for report in _instance(rule).check(model)
-        if not never_runs(model.walk, report.node) and not _is_left_out(model, report.node)
-    ]
+    reports = [report for report in _instance(rule).check(model) if not against(rule, model, report.node)]
     if rule.any_backend or "backend" not in model.text:
         return reports
     return [report for report in reports if not is_for_another_backend(model.infer, report.node)]
+
+
+def against(rule: type[Rule], model: Model, node: cst.CSTNode) -> str:
+    """Why what a rule reports of a place is no finding, as a clause; "" for a finding."""
+    if never_runs(model.walk, node):
+        return "this code never runs"
+    if _is_left_out(model, node):
+        return "no step runs this code"
+    if rule.adds_up and _is_run_a_few_times(model, node):
+        return f"a program is seen to run this code {FEW_IN_ALL} times in all at most"
+    return ""
 
 
 def _is_left_out(model: Model, node: cst.CSTNode) -> bool:
     """Whether no step reaches a place, since callers don't set the option that it stands behind. What is wrong whether or
     not it is switched on, an old name say, counts all the same."""
     return model.loops.is_per_step(node) and model.decided.is_left_out_of_steps(node)
+
+
+def _is_run_a_few_times(model: Model, node: cst.CSTNode) -> bool:
+    """Whether loops run a place, and a program goes through them a few times in all."""
+    return (node in model.walk.loops or model.loops.is_per_step(node)) and model.totals.are_few(node)

@@ -342,14 +342,15 @@ class _Search:
         return found if found.thing.kind in ("function", "compiled") else None
 
     def callers_alone(self, places: Iterable[_Place]) -> set[_Place]:
-        """The functions that nothing in their own file calls, and that use one of `places` outside loops, or in no mode that is
-        known: their callers decide that."""
+        """The functions that nothing in their own file calls, and that use one of `places` outside loops, in no mode that is
+        known, or so often each time that they run: their callers decide that."""
         return {
             (file, use.function)
             for place in places
             for at in self._also_called_as(place)
             for file, use in self._uses.get(at, ())
-            if (use.loop == "none" or use.state == "unknown") and self._alone(file, use.function)
+            if (use.loop == "none" or use.state == "unknown" or use.times is not None)
+            and self._alone(file, use.function)
         }
 
     def _alone(self, file: Path, function: str) -> bool:
@@ -452,8 +453,17 @@ class _Search:
             on_one_graph=use.on_one_graph or (outside_loops and any(caller.on_one_graph for caller in above)),
             looped=use.looped or any(caller.looped for caller in above),
             repeated=use.repeated or any(caller.repeated for caller in above),
+            times=_times(use, alone=around is not None and around.alone, above=above),
             each_step=_each_step(file, use, in_steps, above if within else ()),
         )
+
+
+def _times(use: Use, *, alone: bool, above: Sequence[Caller]) -> int | None:
+    """How often a program makes a use in all; who is `above` calls the function around, which its own file leaves `alone`."""
+    if use.times is None or not alone:
+        return use.times
+    known = [caller.times for caller in above if caller.times is not None]
+    return use.times * sum(known) if known and len(known) == len(above) else None
 
 
 def _each_step(file: Path, use: Use, in_loop: bool, above: Iterable[Caller]) -> tuple[Via, ...]:

@@ -149,11 +149,11 @@ def _asked(asking: Asking, given: Answer, heard: Heard) -> Answer:
         return with_questions("It rests on this:", chosen, notes=notes)
     if not here.statements:
         return replace(given, because=_without_code(given))
-    dead = [each for each in trace.reports if here.holds(each.report.node) and not each.counts]
+    dead = [each for each in trace.reports if here.holds(each.report.node) and each.against]
     if dead:
         chosen = chooser.for_finding(dead[-1].asked, here)
         return with_questions(
-            "There would be a finding, but this code never runs. It would rest on this:", chosen
+            f"There would be a finding, but {dead[-1].against}. It would rest on this:", chosen
         )
     chosen = chooser.for_silence(here)
     if chosen:

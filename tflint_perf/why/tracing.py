@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from functools import partial
 
 from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.python.dead_code import never_runs
 from tflint_perf.analysis.values.outside import Outside
-from tflint_perf.lint.asking import guarded
+from tflint_perf.lint.asking import against, guarded
 from tflint_perf.records import dataclass
 from tflint_perf.rule import Report, Rule
 from tflint_perf.text.source import Source
@@ -26,11 +25,11 @@ _PLAIN = "tflint_perf.analysis.python"
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A report, how many questions had been asked by then, and whether it counts: not in code that never runs."""
+    """A report, how many questions had been asked by then, and why it is no finding: "" for one."""
 
     report: Report
     asked: int
-    counts: bool
+    against: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ def traced(source: Source, rule: type[Rule], outside: Outside) -> Trace:
         def ask() -> None:
             for report in rule().check(model):
                 asked = sum(question.asked.kind != "making" for question in recorder.questions)
-                reports.append(Reported(report, asked, not never_runs(model.walk, report.node)))
+                reports.append(Reported(report, asked, against(rule, model, report.node)))
 
         with watched(modules, recorder.add), recorder.running():
             guarded(rule.code, ask)

@@ -126,7 +126,8 @@ class Use:
     given to, "trainer.fit[step,0]": a path, a name and a place; `in_trials` says that the loop around has a model of its own in
     each iteration; what is `learned_from` goes into a gradient step, and what is
     `passing` runs per step in single passes alone, which train nothing; `beside` is where `fit` has it made, and
-    `also_eager` says that this file runs in eager mode, too, what Keras would trace around it. `each_step`
+    `also_eager` says that this file runs in eager mode, too, what Keras would trace around it. `times` is how often a program
+    makes the call in all, at most, or where nothing in the file calls the function around, how often that does. `each_step`
     leads from the loop that makes it run on each step, or may do so once more is known, to the call itself.
     """
 
@@ -158,6 +159,7 @@ class Use:
     in_trials: bool = False
     beside: Beside = ""
     also_eager: bool = False
+    times: int | None = None
     each_step: tuple[Via, ...] = field(default=(), compare=False)
 
 
@@ -297,7 +299,7 @@ def _function(model: Model, function: Function) -> Thing:
         batch=model.batch_makers.made_by(function),
         compiled=compiled or model.compiled.state(function) == "compiled",
         takes_tensors=compiled and model.compiled.has_signature(function),
-        alone=all(model.function_at(site) is function for site in model.calls.sites(function)),
+        alone=is_alone(model, function),
         trains=model.programs.trains_in(reached),
         trains_whole=model.loops.actions.function_trains_whole(function),
         may_train=model.programs.may_train_in(reached),
@@ -335,6 +337,11 @@ def _function(model: Model, function: Function) -> Thing:
         parts = tuple(Part("unknown", source=source) for source in sources.parts_given_by(function))
         return replace(thing, parts=parts, made=made, gives_back=tuple(_given_back(model, function)))
     return _with(thing, part, made)
+
+
+def is_alone(model: Model, function: Function) -> bool:
+    """Whether nothing in its file calls a function but itself."""
+    return all(model.function_at(site) is function for site in model.calls.sites(function))
 
 
 def _given_back(model: Model, function: Function) -> Iterator[Take]:

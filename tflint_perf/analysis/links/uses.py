@@ -15,10 +15,10 @@ from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
 from tflint_perf.analysis.execution.steady_conditions import Usual
 from tflint_perf.analysis.execution.step_loop_paths import Reached, placed
 from tflint_perf.analysis.execution.trains import FITS
-from tflint_perf.analysis.links.summary import Use
+from tflint_perf.analysis.links.summary import Use, is_alone
 from tflint_perf.analysis.pipelines.prefetching import readiness, takes_many
 from tflint_perf.analysis.python.conditions import conditions
-from tflint_perf.analysis.python.scopes import Class, Loop
+from tflint_perf.analysis.python.scopes import Class, Function, Loop
 from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.analysis.training.fit_workers import FitWorkers
 from tflint_perf.analysis.values.caller import NEEDED, Fate, Given, How, Passed
@@ -319,9 +319,20 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         also_eager=function is not None
         and model.compiled.is_left_to_keras(function)
         and any(map(model.is_eager, model.calls.sites(function))),
+        times=_times(model, place, function) if how == "call" else None,
         in_trials=loop is not None and model.loops.is_of_trials(loop),
         each_step=_each_step(model, place, loop),
     )
+
+
+def _times(model: Model, place: cst.CSTNode, function: Function | None) -> int | None:
+    """How often a program makes a call in all, or where nothing in the file calls the function around, how often that
+    does."""
+    if function is None or not name_outside(function) or not is_alone(model, function):
+        return model.totals.at_most(place)
+    calls_itself = bool(model.calls.sites(function))
+    is_only_called = not calls_itself and model.totals.is_only_called(function)
+    return model.totals.within(place) if is_only_called else None
 
 
 def _each_step(model: Model, place: cst.CSTNode, loop: Loop | None) -> tuple[Via, ...]:

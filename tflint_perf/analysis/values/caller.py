@@ -98,7 +98,8 @@ class Caller:
     whatever it is for, and `repeated` that one of steps or epochs does. `files` are the arguments that name several files, by their names or places; "*" is any argument.
     `applied` says that what the call gives are gradients, by which variables are changed there, and `passing` that single
     passes alone, which train nothing, make the call per step. `each_step` leads from a
-    step loop to the call, which it ends with; () where none is known that makes it. `passed` are all arguments. `beside` is where Keras's `fit`
+    step loop to the call, which it ends with; () where none is known that makes it. `times` is how often a program makes the call in
+    all, at most; None where that is not in sight. `passed` are all arguments. `beside` is where Keras's `fit`
     makes the call. `also_eager` says that eager code is known to run the code around, which Keras would trace by itself.
     """
 
@@ -125,6 +126,7 @@ class Caller:
     passing: bool = False
     beside: Beside = ""
     also_eager: bool = False
+    times: int | None = None
     each_step: tuple[Via, ...] = field(default=(), compare=False)
 
     @property

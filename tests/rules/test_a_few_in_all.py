@@ -1,0 +1,82 @@
+"""What costs some milliseconds each time is no finding where a program is seen to run it a few times in all."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.rules.support import flagged
+
+HEAD = """
+import gc
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) - y)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    return loss
+"""
+COSTS = {
+    "TFP101": "train_step(x, y)",
+    "TFP105": "model.predict(x[:1])",
+    "TFP107": "model(x)",
+    "TFP301": "train_step(tf.constant(np.ones((32, 8))), y)",
+    "TFP302": "print(train_step(x, y).numpy())",
+    "TFP401": "losses.append(train_step(x, y))",
+}
+FEW = {
+    "a literal": "for step in range(50):\n    {here}\n",
+    "some epochs of a few batches": "for epoch in range(5):\n    for x, y in dataset.take(20):\n        {here}\n",
+    "what the only caller says": (
+        "def train(steps):\n    for step in range(steps):\n        {here}\ntrain(40)\n"
+    ),
+    "an option of the command line that is left as it is": (
+        "parser.add_argument('--steps', type=int, default=30)\n"
+        "def main():\n    for step in range(parser.parse_args().steps):\n        {here}\nmain()\n"
+    ),
+}
+MANY = {
+    "more": "for step in range(5000):\n    {here}\n",
+    "some epochs of any number of batches": (
+        "for epoch in range(5):\n    for x, y in dataset:\n        {here}\n"
+    ),
+    "a few in a function that somebody else may call": (
+        "def train(steps=50):\n    for step in range(steps):\n        {here}\n"
+    ),
+    "until it is good": "for epoch in range(5):\n    while loss > 0.1:\n        {here}\n",
+    "a few for each of many": (
+        "def adapt():\n    for step in range(5):\n        {here}\nfor task in range(300):\n    adapt()\n"
+    ),
+    "what is given to something that may call it again": (
+        "def train():\n    for step in range(50):\n        {here}\ntrain()\nscheduler.every(60, train)\n"
+    ),
+}
+
+
+def program(loop: str, code: str) -> str:
+    data = "dataset = tf.data.Dataset.from_tensor_slices(arrays).batch(32).prefetch(1)\nlosses = []\n"
+    return HEAD + data + loop.format(here=COSTS[code])
+
+
+@pytest.mark.parametrize("code", COSTS)
+@pytest.mark.parametrize("loop", FEW.values(), ids=FEW)
+def test_a_few_in_all_cost_next_to_nothing(loop: str, code: str) -> None:
+    assert flagged(code, program(loop, code)) == []
+
+
+@pytest.mark.parametrize("loop", MANY.values(), ids=MANY)
+def test_of_any_number_each_counts(loop: str) -> None:
+    assert flagged("TFP101", program(loop, "TFP101"))
+
+
+def test_large_tensors_are_large_though_they_are_few() -> None:
+    loop = FEW["a literal"].format(here="kept.append(model(x))")
+    assert flagged("TFP401", HEAD + "kept = []\n" + loop)
+
+
+def test_a_trace_in_each_of_a_few_steps_takes_as_long_as_many_steps() -> None:
+    loop = "for step in range(50):\n    tf.function(train_step)(x, y)\n"
+    assert flagged("TFP201", HEAD + loop)
