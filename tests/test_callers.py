@@ -1707,3 +1707,16 @@ def test_a_few_steps_of_a_program_that_calls_through_two_files_are_few(project: 
     assert lint([*few, *many], frozenset({"TFP101"})) == {"steps.py": ["TFP101"]}
     unknown = write(project, run="from training import train\nscheduler.every(60, train)\n")
     assert lint([*few, *unknown], frozenset({"TFP101"})) == {"steps.py": ["TFP101"]}
+
+
+def test_a_loop_in_another_file_may_pause(project: Path) -> None:
+    model = """
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        def judge(x):
+            return model.predict(x[None])
+    """
+    watch = "import time\nfrom model import judge\nwhile True:\n    judge(read())\n    time.sleep({})\n"
+    assert lint(write(project, model=model, watch=watch.format(60)), frozenset({"TFP105"})) == {}
+    often = write(project, model=model, watch=watch.format(0.01))
+    assert lint(often, frozenset({"TFP105"})) == {"model.py": ["TFP105"]}

@@ -125,7 +125,7 @@ class Rule(ABC):
     of_programs: ClassVar[bool] = False
 
     # Whether what it finds costs some milliseconds each time that it runs, and no more: it says nothing of what a program is seen to
-    # run a few times in all.
+    # run a few times in all, or with a pause each time.
     adds_up: ClassVar[bool] = False
 
     # Whether it holds where Keras runs on another backend, too: it is about `tf.data`, say.

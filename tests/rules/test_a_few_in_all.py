@@ -80,3 +80,45 @@ def test_large_tensors_are_large_though_they_are_few() -> None:
 def test_a_trace_in_each_of_a_few_steps_takes_as_long_as_many_steps() -> None:
     loop = "for step in range(50):\n    tf.function(train_step)(x, y)\n"
     assert flagged("TFP201", HEAD + loop)
+
+
+WATCHING = """
+import asyncio, time
+def watch(limit):
+    while True:
+        frame = read()
+        {pause}
+        show(model.predict(frame[None]))
+watch(limits())
+"""
+LONG = {
+    "a minute": "time.sleep(60)",
+    "half a second": "time.sleep(0.5)",
+    "a number with a name": "wait = 2.5\n        time.sleep(wait)",
+    "until the next one is due": "left = due(frame)\n        time.sleep(left)",
+    "beside other tasks": "asyncio.sleep(1)",
+}
+SHORT = {
+    "a moment": "time.sleep(0.01)",
+    "what nobody says": "time.sleep(limit)",
+    "now and then": "if not frame: time.sleep(60)",
+    "in a loop of its own": "while busy(): time.sleep(60)",
+}
+
+
+@pytest.mark.parametrize("pause", LONG.values(), ids=LONG)
+def test_beside_a_pause_milliseconds_are_nothing(pause: str) -> None:
+    assert flagged("TFP105", HEAD + WATCHING.format(pause=pause)) == []
+
+
+@pytest.mark.parametrize("pause", SHORT.values(), ids=SHORT)
+def test_it_is_no_pause(pause: str) -> None:
+    assert flagged("TFP105", HEAD + WATCHING.format(pause=pause))
+
+
+def test_many_steps_between_two_pauses_count() -> None:
+    source = (
+        "import time\nwhile True:\n    for x in range(1000):\n        model(read(x))\n    time.sleep(60)\n"
+    )
+    assert flagged("TFP107", HEAD + source)
+    assert not flagged("TFP107", HEAD + source.replace("1000", "3"))

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.execution.loops import Loops
     from tflint_perf.analysis.execution.once import Once, Seldom
     from tflint_perf.analysis.execution.op_loops import OpLoops
+    from tflint_perf.analysis.execution.pauses import Pauses
     from tflint_perf.analysis.execution.python_numbers import Numbers
     from tflint_perf.analysis.execution.step_loop_paths import StepLoopPaths
     from tflint_perf.analysis.execution.steps import GradientSteps
@@ -228,6 +229,8 @@ class Parts:
     )
     # What eager code runs per step, and compiled code, too.
     eager_steps: EagerSteps = part("execution.eager_steps.EagerSteps", "infer", "calls", "loops", "compiled")
+    # Pauses between steps.
+    pauses: Pauses = part("execution.pauses.Pauses", "infer", "calls", "loops")
     # Files that are read.
     file_reads: FileReads = part("training.file_reads.FileReads", "infer", "calls", "loops", "train_calls")
     # What may be changed in place.

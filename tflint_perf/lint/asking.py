@@ -103,6 +103,8 @@ def against(rule: type[Rule], model: Model, node: cst.CSTNode) -> str:
         return "no step runs this code"
     if rule.adds_up and _is_run_a_few_times(model, node):
         return f"a program is seen to run this code {FEW_IN_ALL} times in all at most"
+    if rule.adds_up and model.pauses.are_around(node):
+        return "the program pauses between two runs of this code"
     return ""
 
 

@@ -454,6 +454,7 @@ class _Search:
             looped=use.looped or any(caller.looped for caller in above),
             repeated=use.repeated or any(caller.repeated for caller in above),
             times=_times(use, alone=around is not None and around.alone, above=above),
+            paused=use.paused if use.per_step else _are_paused(above_per_step),
             each_step=_each_step(file, use, in_steps, above if within else ()),
         )
 
@@ -506,6 +507,11 @@ def _are_guarded(callers: Iterable[Caller]) -> bool:
     """Whether a guard stands in front of all calls that a step loop makes."""
     guarded = {caller.guarded for caller in callers if caller.per_step}
     return guarded == {True}
+
+
+def _are_paused(callers: Sequence[Caller]) -> bool:
+    """Whether the program pauses between all calls that steps make."""
+    return bool(callers) and all(caller.paused for caller in callers)
 
 
 def _are_taped(callers: Iterable[Caller]) -> bool:

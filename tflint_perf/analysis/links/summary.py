@@ -127,7 +127,8 @@ class Use:
     each iteration; what is `learned_from` goes into a gradient step, and what is
     `passing` runs per step in single passes alone, which train nothing; `beside` is where `fit` has it made, and
     `also_eager` says that this file runs in eager mode, too, what Keras would trace around it. `times` is how often a program
-    makes the call in all, at most, or where nothing in the file calls the function around, how often that does. `each_step`
+    makes the call in all, at most, or where nothing in the file calls the function around, how often that does, and
+    `paused` says that it pauses between two calls. `each_step`
     leads from the loop that makes it run on each step, or may do so once more is known, to the call itself.
     """
 
@@ -160,6 +161,7 @@ class Use:
     beside: Beside = ""
     also_eager: bool = False
     times: int | None = None
+    paused: bool = False
     each_step: tuple[Via, ...] = field(default=(), compare=False)
 
 

@@ -320,6 +320,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         and model.compiled.is_left_to_keras(function)
         and any(map(model.is_eager, model.calls.sites(function))),
         times=_times(model, place, function) if how == "call" else None,
+        paused=per_step and model.pauses.are_around(place),
         in_trials=loop is not None and model.loops.is_of_trials(loop),
         each_step=_each_step(model, place, loop),
     )

@@ -99,7 +99,7 @@ class Caller:
     `applied` says that what the call gives are gradients, by which variables are changed there, and `passing` that single
     passes alone, which train nothing, make the call per step. `each_step` leads from a
     step loop to the call, which it ends with; () where none is known that makes it. `times` is how often a program makes the call in
-    all, at most; None where that is not in sight. `passed` are all arguments. `beside` is where Keras's `fit`
+    all, at most; None where that is not in sight; `paused` says that the program pauses between two such calls. `passed` are all arguments. `beside` is where Keras's `fit`
     makes the call. `also_eager` says that eager code is known to run the code around, which Keras would trace by itself.
     """
 
@@ -127,6 +127,7 @@ class Caller:
     beside: Beside = ""
     also_eager: bool = False
     times: int | None = None
+    paused: bool = False
     each_step: tuple[Via, ...] = field(default=(), compare=False)
 
     @property
