@@ -39,7 +39,7 @@ FEW = {
     ),
 }
 MANY = {
-    "more": "for step in range(5000):\n    {here}\n",
+    "a hundred": "for step in range(100):\n    {here}\n",
     "some epochs of any number of batches": (
         "for epoch in range(5):\n    for x, y in dataset:\n        {here}\n"
     ),

@@ -102,7 +102,7 @@ def against(rule: type[Rule], model: Model, node: cst.CSTNode) -> str:
     if _is_left_out(model, node):
         return "no step runs this code"
     if rule.adds_up and _is_run_a_few_times(model, node):
-        return f"a program is seen to run this code {FEW_IN_ALL} times in all at most"
+        return f"a program is seen to run this code less than {FEW_IN_ALL} times in all"
     if rule.adds_up and model.pauses.are_around(node):
         return "the program pauses between two runs of this code"
     return ""
