@@ -1720,3 +1720,25 @@ def test_a_loop_in_another_file_may_pause(project: Path) -> None:
     assert lint(write(project, model=model, watch=watch.format(60)), frozenset({"TFP105"})) == {}
     often = write(project, model=model, watch=watch.format(0.01))
     assert lint(often, frozenset({"TFP105"})) == {"model.py": ["TFP105"]}
+
+
+@pytest.mark.parametrize(
+    ("imports", "number"),
+    [
+        ("from settings import STEPS", "STEPS"),
+        ("from settings import *", "STEPS"),
+        ("import settings", "settings.STEPS"),
+        ("from settings import Config", "Config.steps"),
+        ("from settings import STEPS as most", "most // 2"),
+    ],
+)
+def test_a_number_may_be_a_setting_in_another_file(project: Path, imports: str, number: str) -> None:
+    train = f"{imports}\n{dedent(STEP)}\nfor step in range({number}):\n    train_step(x, y)\n"
+    few = write(project, settings="STEPS = 40\nclass Config:\n    steps = 2 * STEPS\n", train=train)
+    assert lint(few, frozenset({"TFP101"})) == {}
+    many = write(project, settings="STEPS = 4000\nclass Config:\n    steps = 2 * STEPS\n", train=train)
+    assert lint(many, frozenset({"TFP101"})) == {"train.py": ["TFP101"]}
+    unknown = "import sys\nSTEPS = 4\nif long: STEPS = int(sys.argv[1])\nclass Config:\n    steps = STEPS\n"
+    assert lint(write(project, settings=unknown, train=train), frozenset({"TFP101"})) == {
+        "train.py": ["TFP101"]
+    }

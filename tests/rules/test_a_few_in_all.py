@@ -29,7 +29,7 @@ COSTS = {
 }
 FEW = {
     "a literal": "for step in range(50):\n    {here}\n",
-    "some epochs of a few batches": "for epoch in range(5):\n    for x, y in dataset.take(20):\n        {here}\n",
+    "some epochs of a few batches": "for epoch in range(5):\n    for x, y in dataset.take(19):\n        {here}\n",
     "what the only caller says": (
         "def train(steps):\n    for step in range(steps):\n        {here}\ntrain(40)\n"
     ),

@@ -70,6 +70,12 @@ class Linked:
         """A method or attribute of a class or instance."""
         return self._value(self._files.follow(self._file, f"{path}.{name}"))
 
+    def integers(self, path: str) -> tuple[int, ...]:
+        """All integers that a name of another file may stand for."""
+        found = self._files.follow(self._file, path)
+        settled = self._files.settled(found) or found if found is not None else None
+        return settled.thing.integers if settled is not None and settled.thing is not None else ()
+
     def called(self, path: str) -> Value:
         """What calling something gives."""
         found = self._files.follow(self._file, f"{path}()")

@@ -75,7 +75,7 @@ class Thing:
     ahead its elements are made, what they are, and how they were made `large`, and whether they are batches that
     `differ` in shape; `shapes_left_by` is what leaves these open. `takes` are the parameters of a
     function or class whose elements it takes into steps as they come, each with its place in a call, and `gives_back` is
-    that which a function returns as it was given. `nature`,
+    that which a function returns as it was given. `integers` are those that a number may be. `nature`,
     `elementwise`, `grows`, `product`, `loads`, `only_generates` and `only_computes` are as `Mapped` has them.
     """
 
@@ -115,6 +115,7 @@ class Thing:
     only_generates: bool = False
     only_computes: bool = False
     gives_back: tuple[Take, ...] = ()
+    integers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +202,7 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
             if (how := _batches(model, bindings, model.walk.top)) is not None:
                 yield name, Thing("value", batch=how)
             chosen = COMPILER if COMPILER in values else values[-1] if values else UNKNOWN
-            yield from _named(model, name, chosen)
+            yield from _named(model, name, chosen, integers=model.infer.integers.bound(bindings))
     for klass in model.walk.classes.values():
         if klass.function is None:
             yield klass.name, _class(model, klass)
@@ -211,6 +212,7 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
                 value = model.infer.classes.member(model.infer.classes.instance_of(klass), name)
                 made = model.on_device.is_attribute_made_there(klass, name)
                 yield from _named(model, f"{klass.name}.{name}", value or UNKNOWN, made=made)
+            yield from _numbers_of(model, klass)
     for function in model.walk.functions.values():
         if name := name_outside(function):
             if function.has_decorator("property", "cached_property"):
@@ -222,6 +224,13 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
             yield f"{function.owner.name}.__call__", _function(model, function)
         elif function.name == "main" and function.outer is None and function.owner is None:
             yield "main", _main(model, function)
+
+
+def _numbers_of(model: Model, klass: Class) -> Iterator[tuple[str, Thing]]:
+    """The integers in the body of a class that no code writes to: `batch_size = 32`."""
+    for name, bindings in klass.scope.bindings.items():
+        if name not in model.walk.attribute_writes and (known := model.infer.integers.bound(bindings)):
+            yield f"{klass.name}.{name}", Thing("value", "number", integers=known)
 
 
 def _batches(model: Model, bindings: list[Binding], scope: Scope) -> Batch | None:
@@ -237,13 +246,15 @@ def _batches(model: Model, bindings: list[Binding], scope: Scope) -> Batch | Non
     return None
 
 
-def _named(model: Model, name: str, value: Value, *, made: bool = False) -> Iterator[tuple[str, Thing]]:
+def _named(
+    model: Model, name: str, value: Value, *, made: bool = False, integers: tuple[int, ...] = ()
+) -> Iterator[tuple[str, Thing]]:
     """A thing that an assignment makes, where something is known of it."""
     part = _part(model, value)
     if value.kind in ("list", "dict") and value.element is not None and _path(model, value.element):
         yield name, Thing("value", value.kind, parts=(_part(model, value.element),), made=made)
     elif part.gives != "unknown" or part.path:
-        yield name, _with(Thing("value"), part, made)
+        yield name, _with(Thing("value", integers=integers), part, made)
     elif value.keys and any(item.kind == "number" for item in value.items or ()):
         yield name, Thing("value", "dict", parts=tuple(_numbers_by_key(value)), made=made)
     elif value == COMPILER:

@@ -113,6 +113,10 @@ class Integers:
             )
         return known
 
+    def bound(self, bindings: Iterable[Binding]) -> tuple[int, ...]:
+        """All integers that a name may be that these bind; none where one of them is not in sight."""
+        return tuple(sorted(_either(self._of_binding(binding, 0) for binding in bindings)))
+
     def length(self, node: cst.BaseExpression | None) -> int | None:
         """How many items `node`, a sequence or another iterable, has at most; None where that is not in sight."""
         return self._length(node, 0) if node is not None else None
@@ -153,10 +157,27 @@ class Integers:
                 return self._of_item(node, depth)
             case cst.Name() | cst.Attribute():
                 found = bindings_of(self._infer, node)
-                if not found and isinstance(node, cst.Attribute):
-                    return self._of_option(node.attr.value)
+                if not found:
+                    outside = self._of_other_file(node)
+                    is_option = not outside and isinstance(node, cst.Attribute)
+                    return self._of_option(last_name(node)) if is_option else outside
                 return _either(self._of_binding(b, depth) for b in found)
         return _UNKNOWN
+
+    def _of_other_file(self, node: cst.Name | cst.Attribute) -> Found:
+        """What a setting is that another file has: `config.EPOCHS`, `Config.epochs`, and a name of what is imported whole."""
+        infer, outside = self._infer, self._infer.outside
+        if isinstance(node, cst.Name):
+            stars = (outside.integers(star + node.value) for star in infer.names.stars_outside)
+            return frozenset(next((found for found in stars if found), ()))
+        dotted = infer.names.dotted(node)
+        if not dotted:
+            # An object, or what is derived from its class, may have another number in its stead.
+            holder = infer.value(node.value)
+            dotted = (
+                f"{holder.outside}.{node.attr.value}" if holder.kind == "class" and holder.outside else ""
+            )
+        return frozenset(outside.integers(dotted)) if dotted else _UNKNOWN
 
     def _of_option(self, name: str) -> Found:
         """What an option of the command line is by default, as `args.name`, `FLAGS.name` or `FLAGS["name"]`."""
@@ -225,6 +246,8 @@ class Integers:
         if binding.kind == "assign" and binding.value is not None:
             part = part_at(binding.value, binding.path)
             return self._values(part, depth + 1) if part is not None else _UNKNOWN
+        if binding.kind == "import":
+            return frozenset(self._infer.outside.integers(binding.imported))
         given = self._given(binding)
         return _either(self._values(value, depth + 1) for value in given)
 

@@ -60,6 +60,9 @@ class Outside(Protocol):
     def member(self, path: str, name: str) -> Value:
         """A method or attribute of such a value."""
 
+    def integers(self, path: str) -> tuple[int, ...]:
+        """All integers that a name of another file may stand for; none where one of them is not in sight."""
+
     def called(self, path: str) -> Value:
         """What calling it gives."""
 
@@ -159,6 +162,10 @@ class Nothing:
     def member(self, path: str, name: str) -> Value:
         """Unknown."""
         return UNKNOWN
+
+    def integers(self, path: str) -> tuple[int, ...]:
+        """Unknown."""
+        return ()
 
     def called(self, path: str) -> Value:
         """Unknown."""
