@@ -1742,3 +1742,10 @@ def test_a_number_may_be_a_setting_in_another_file(project: Path, imports: str, 
     assert lint(write(project, settings=unknown, train=train), frozenset({"TFP101"})) == {
         "train.py": ["TFP101"]
     }
+
+
+def test_another_file_may_call_what_nothing_in_its_own_does(project: Path) -> None:
+    program = f"{dedent(STEP)}\nmodel.compile('adam', 'mse')\nmodel.fit(arrays, answers)\n"
+    loop = "from steps import train_step\nfor x, y in batches():\n    train_step(x, y)\n"
+    assert lint(write(project, steps=program), frozenset({"TFP101"})) == {}
+    assert lint(write(project, steps=program, more=loop), frozenset({"TFP101"})) == {"steps.py": ["TFP101"]}

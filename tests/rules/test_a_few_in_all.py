@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.analysis.support import here, model_of
 from tests.rules.support import flagged
 
 HEAD = """
@@ -122,3 +123,39 @@ def test_many_steps_between_two_pauses_count() -> None:
     )
     assert flagged("TFP107", HEAD + source)
     assert not flagged("TFP107", HEAD + source.replace("1000", "3"))
+
+
+LEFT_OVER = """
+def fit(dataset):
+    for x, y in dataset:
+        print(train_step(x, y).numpy())
+"""
+FIT = "\nmodel.compile('adam', 'mse')\nmodel.fit(arrays, answers)\n"
+
+
+def test_a_function_that_nothing_in_a_training_program_calls_is_left_over() -> None:
+    assert flagged("TFP101", HEAD + LEFT_OVER)
+    assert flagged("TFP302", HEAD + LEFT_OVER)
+    assert flagged("TFP101", HEAD + LEFT_OVER + FIT) == []
+    assert flagged("TFP302", HEAD + LEFT_OVER + FIT) == []
+
+
+USED = {
+    "is called": "\nfit(dataset)\n",
+    "is handed on": "\nrunner.add(fit)\n",
+    "is kept in a table": "\nways = {'own': fit}\n",
+    "is in what the module lists": "\n__all__ = ['fit']\n",
+    "is called by what is called": "\ndef main():\n    fit(dataset)\nmain()\n",
+    "may be run by its name": "\nglobals()[args.way](dataset)\n",
+}
+
+
+@pytest.mark.parametrize("use", USED.values(), ids=USED)
+def test_a_function_is_not_left_over_that(use: str) -> None:
+    model = model_of(HEAD + LEFT_OVER.replace("print(", "here(") + FIT + use)
+    assert not model.programs.leaves_out(here(model))
+
+
+def test_a_removed_name_fails_in_a_function_that_is_left_over_too() -> None:
+    source = "def use():\n    tf.keras.mixed_precision.experimental.set_policy('mixed_float16')\n"
+    assert flagged("TFP602", HEAD + source + FIT)

@@ -565,3 +565,22 @@ def test_a_batch_is_called_one() -> None:
     )
     (finding,) = findings(CODE, module(source))
     assert finding.message.startswith("`tf.numpy_function` runs Python for each batch, one at a time; ")
+
+
+UNREAD = {
+    "an iterator": "noise = iter(tf.data.Dataset.from_generator(draw, tf.float32).batch(8).repeat())",
+    "a dataset": "noise = tf.data.Dataset.from_generator(draw, tf.float32).batch(8).repeat()",
+    "what is shown as it is": "noise = tf.data.Dataset.from_generator(draw, tf.float32).batch(8).repeat()\nnoise",
+}
+DRAW = "def draw():\n    while True:\n        yield np.random.uniform(size=(24, 6))\n"
+
+
+@pytest.mark.parametrize("made", UNREAD.values(), ids=UNREAD)
+def test_a_dataset_of_which_a_program_takes_nothing_runs_nothing(made: str) -> None:
+    fit = "\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])\nmodel.fit(x, y)\n"
+    assert rows(DRAW + made + fit) == []
+    assert rows(DRAW + made + fit + "for x in noise:\n    model.train_on_batch(x, x)\n")
+
+
+def test_another_file_may_take_the_elements_of_what_a_module_has() -> None:
+    assert rows(DRAW + UNREAD["a dataset"])

@@ -197,7 +197,14 @@ class Parts:
     )  # fmt: skip
     # What comes behind a stage of a pipeline.
     successors: Successors = part(
-        "pipelines.successors.Successors", "infer", "calls", "loops", "programs", "stages", "pipelines"
+        "pipelines.successors.Successors",
+        "infer",
+        "calls",
+        "loops",
+        "programs",
+        "stages",
+        "pipelines",
+        "form",
     )
     # Which stages of pipelines make elements larger.
     growth: Growth = part("pipelines.growth.Growth", "infer", "calls", "iterations")

@@ -48,6 +48,7 @@ class Successors:
         programs: Programs,
         stages: Stages,
         pipelines: Pipelines,
+        form: str,
     ) -> None:
         self._infer = infer
         self._calls = calls
@@ -55,6 +56,7 @@ class Successors:
         self._programs = programs
         self._stages = stages
         self._pipelines = pipelines
+        self._form = form
         self._walk = infer.walk
 
     def behind(self, call: cst.Call) -> list[Stage]:
@@ -193,11 +195,17 @@ class Successors:
                 return self._is_built_on_for_a_look(call, asked)
             return self._is_inspected(call, asked)
         if not reads:
-            return self._calls.function_at(call) is not None or self._programs.trains()
+            return self._is_for_nobody(call)
         looks = [use for use in reads if not self._is_receiver(use)]
         return all(self._is_inspected(use, asked) for use in looks) and (
             len(looks) == len(reads) or self._is_built_on_for_a_look(call, asked)
         )
+
+    def _is_for_nobody(self, call: cst.Call) -> bool:
+        """Whether nobody else can read a name that nothing in the file reads: it is a function's, a notebook's, or that of a program."""
+        if self._calls.function_at(call) is not None or self._form != "script":
+            return True
+        return self._programs.trains()
 
     def _is_built_on_for_a_look(self, call: cst.Call, asked: frozenset[cst.Call]) -> bool:
         later = self._next.get(call, ())
@@ -249,10 +257,14 @@ class Successors:
                 )
             case cst.Return():
                 return self._is_given_for_a_look(around, asked)
+            case cst.Expr():
+                return True  # a cell shows what it is, and takes no element
         iterated = self._call_given(node, "iter")
         if iterated is None:
             return False
         named = self._reads(iterated)
+        if named == []:
+            return self._is_for_nobody(iterated)
         taken = [self._call_given(use, "next") for use in ([iterated] if named is None else named)]
         return bool(taken) and all(call is not None and not self._loops.is_repeated(call) for call in taken)
 

@@ -46,6 +46,8 @@ _MAY_TRAIN = re.compile(rb"\.minimize\(|\.fit(?:_generator)?\(")
 # What makes an `Estimator` or its configuration, and what trains otherwise.
 _ESTIMATOR = re.compile(rb"\bRunConfig\(|\bestimator\.\w*(?:Estimator|Classifier|Regressor)\(")
 _NO_ESTIMATOR = re.compile(rb"\bGradientTape\(|\btrain_on_batch\(|\.fit(?:_generator)?\(|\bSession\(")
+# By these, code may run what it does not spell; and what a module lists, others may import.
+_BY_NAME = frozenset({"eval", "exec", "globals", "locals", "__all__"})
 _DOING = (cst.For, cst.While, cst.With, cst.FunctionDef, cst.ClassDef, cst.Return, cst.Await)
 
 
@@ -152,27 +154,32 @@ class Programs:
         """Whether `node` is in a function, or else in a loop."""
         return self._calls.function_at(node) is not None or self._loops.innermost_loop(node) is not None
 
-    @remembered
-    def leaves_out(self, function: Function | None) -> bool:
-        """Whether running the file trains by a gradient step of its own, or by Keras, and nothing in the project names
-        `function`.
+    def leaves_out(self, node: cst.CSTNode) -> bool:
+        """Whether running the file trains, and the function around `node` is left over from an earlier version of the program:
+        nothing in the project names it, or only such functions do."""
+        function = self._outermost(node)
+        return function is not None and self.trains() and self._is_left_over(function, frozenset())
 
-        Such a function is left over from an earlier version of the program.
-        """
-        bound = self._walk.top.bindings.get(function.name, []) if function is not None else []
-        if function is None or not any(binding.node is function.node for binding in bound):
+    def _outermost(self, node: cst.CSTNode) -> Function | None:
+        function = self._calls.function_at(node)
+        while function is not None and function.outer is not None:
+            function = function.outer
+        return function
+
+    def _is_left_over(self, function: Function, asked: frozenset[Function]) -> bool:
+        bound = self._walk.top.bindings.get(function.name, [])
+        if function.decorators or function in asked or [each.node for each in bound] != [function.node]:
             return False
-        names = self._infer.names.mentions(function.name, self._walk.top)
-        if any(self._walk.parents.get(name) is not function.node for name in names):
+        if self._calls.callers_outside(function) or not self._walk.names.keys().isdisjoint(_BY_NAME):
             return False
-        calls = self._calls
-        if function.decorators or calls.sites(function) or calls.callers_outside(function):
-            return False
-        reached = self._reached()
-        calls_made = (*self._walk.module_calls, *(call for other in reached for call in other.calls))
-        return any(map(self._train_calls.fits, calls_made)) or any(
-            step.function is not function and self._is_trained_with(step, reached)
-            for step in self._steps.all()
+        users = [
+            self._outermost(name)
+            for name in self._infer.names.mentions(function.name, self._walk.top)
+            if self._walk.parents.get(name) is not function.node
+        ]
+        return all(
+            user is not None and (user is function or self._is_left_over(user, asked | {function}))
+            for user in users
         )
 
     def _training_of_imports(self, calls: list[cst.Call]) -> cst.CSTNode | None:
