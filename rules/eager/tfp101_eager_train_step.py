@@ -124,6 +124,7 @@ class EagerTrainStep(Rule):
                 or _is_of_few_steps(model, place)
                 or _trains_each_part_once(model, place, steps)
                 or (_is_minimized(model, steps) and _left_eager(model, steps))
+                or model.programs.leaves_out(model.function_at(place))
             ):
                 continue
             varies = _gets_varying_shapes(model, place)

@@ -102,7 +102,7 @@ class SequentialMap(Rule):
                 or _only_computes(model, call, given)
                 or model.successors.is_kept(call)
                 or (_is_taken_as_one(model, call) and not model.successors.is_consumed(call))
-                or model.successors.is_only_looked_at(call)
+                or model.successors.is_only_gone_over(call)
                 or model.decided.never_runs(call)
             ):
                 continue

@@ -90,7 +90,7 @@ def _interleaves(model: Model) -> Iterator[Report]:
         # One at a time on purpose.
         if model.infer.integers.only(argument(call, 1, "cycle_length")) == 1 or not model.stages.before(call):
             continue
-        if model.is_compiled(call) or _runs_python(model, given) or model.successors.is_only_looked_at(call):
+        if model.is_compiled(call) or _runs_python(model, given) or model.successors.is_only_gone_over(call):
             continue
         if _reads_ahead(model, given) or _reads_nothing(model, given):
             continue
@@ -111,7 +111,7 @@ def _readers(model: Model) -> Iterator[Report]:
         remedy = f"add `num_parallel_reads=tf.{name_of_autotune(model)}`"
         if model.versions.is_version_1():
             remedy = f"add `num_parallel_reads={_READS}`"  # where readers take a number alone
-        if not model.successors.is_only_looked_at(call) and not _are_in_order(model, call, files):
+        if not model.successors.is_only_gone_over(call) and not _are_in_order(model, call, files):
             yield Report(
                 call,
                 f"the files are read one at a time; {remedy}",

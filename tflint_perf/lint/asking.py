@@ -101,7 +101,7 @@ def against(rule: type[Rule], model: Model, node: cst.CSTNode) -> str:
         return "this code never runs"
     if _is_left_out(model, node):
         return "no step runs this code"
-    if rule.claim is not None and not rule.of_programs and model.programs.leaves_out(node):
+    if rule.claim is not None and not rule.of_programs and model.programs.never_steps(node):
         return "the program trains, and nothing calls this function"
     if rule.adds_up and _is_run_a_few_times(model, node):
         return f"a program is seen to run this code less than {FEW_IN_ALL} times in all"

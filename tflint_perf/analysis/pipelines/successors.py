@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
@@ -19,6 +19,7 @@ from tflint_perf.analysis.pipelines.consumption import Consumption
 from tflint_perf.analysis.pipelines.pipelines import Pipelines
 from tflint_perf.analysis.pipelines.stages import Stages
 from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
     has_stars,
@@ -181,9 +182,20 @@ class Successors:
     def is_only_looked_at(self, call: cst.Call) -> bool:
         """Whether the program takes only a few elements of what `call` gives, as by `for x in dataset.take(1)` or
         `next(iter(dataset))`, or none at all, or a person looks at each."""
-        return self._is_looked_at(call, frozenset())
+        return self._is_looked_at(call, frozenset(), self._shows)
 
-    def _is_looked_at(self, call: cst.Call, asked: frozenset[cst.Call]) -> bool:
+    def is_only_gone_over(self, call: cst.Call) -> bool:
+        """Whether all that takes elements of what `call` gives are loops of Python that train no model and apply none: they count
+        elements, show them, or write each to a file."""
+        return self._is_looked_at(call, frozenset(), self._goes_over)
+
+    def _shows(self, loop: Loop) -> bool:
+        return only_inspects(self._infer, loop) or self._loops.waits_for_person(loop)
+
+    def _goes_over(self, loop: Loop) -> bool:
+        return self._shows(loop) or self._loops.kind(loop) == "none"
+
+    def _is_looked_at(self, call: cst.Call, asked: frozenset[cst.Call], by: Callable[[Loop], bool]) -> bool:
         if call in asked:
             return False
         asked |= {call}
@@ -192,13 +204,13 @@ class Successors:
         reads = self._reads(call)
         if reads is None:
             if self._is_receiver(call):
-                return self._is_built_on_for_a_look(call, asked)
-            return self._is_inspected(call, asked)
+                return self._is_built_on_for_a_look(call, asked, by)
+            return self._is_inspected(call, asked, by)
         if not reads:
             return self._is_for_nobody(call)
         looks = [use for use in reads if not self._is_receiver(use)]
-        return all(self._is_inspected(use, asked) for use in looks) and (
-            len(looks) == len(reads) or self._is_built_on_for_a_look(call, asked)
+        return all(self._is_inspected(use, asked, by) for use in looks) and (
+            len(looks) == len(reads) or self._is_built_on_for_a_look(call, asked, by)
         )
 
     def _is_for_nobody(self, call: cst.Call) -> bool:
@@ -207,9 +219,11 @@ class Successors:
             return True
         return self._programs.trains()
 
-    def _is_built_on_for_a_look(self, call: cst.Call, asked: frozenset[cst.Call]) -> bool:
+    def _is_built_on_for_a_look(
+        self, call: cst.Call, asked: frozenset[cst.Call], by: Callable[[Loop], bool]
+    ) -> bool:
         later = self._next.get(call, ())
-        return bool(later) and all(self._is_looked_at(stage.call, asked) for stage in later)
+        return bool(later) and all(self._is_looked_at(stage.call, asked, by) for stage in later)
 
     def _reads(self, call: cst.Call) -> list[cst.Name] | None:
         """Where a name is read that a statement assigns the result of `call` to, under a condition or not; None where it
@@ -245,18 +259,17 @@ class Successors:
             and callee_name(stage) in methods("Dataset", "stage")
         )
 
-    def _is_inspected(self, node: cst.CSTNode, asked: frozenset[cst.Call]) -> bool:
-        """Whether `node` is what a loop iterates over that ends after a few elements or shows each to a person, or `next` takes
+    def _is_inspected(
+        self, node: cst.CSTNode, asked: frozenset[cst.Call], by: Callable[[Loop], bool]
+    ) -> bool:
+        """Whether `node` is what a loop iterates over that does no more than is said, `by`, or `next` takes
         one of, or is what a function gives to callers of whom each does so."""
         around = self._walk.parents.get(node)
         match around:
             case cst.For():
-                loop = self._walk.loops[around]
-                return around.iter is node and (
-                    only_inspects(self._infer, loop) or self._loops.waits_for_person(loop)
-                )
+                return around.iter is node and by(self._walk.loops[around])
             case cst.Return():
-                return self._is_given_for_a_look(around, asked)
+                return self._is_given_for_a_look(around, asked, by)
             case cst.Expr():
                 return True  # a cell shows what it is, and takes no element
         iterated = self._call_given(node, "iter")
@@ -275,12 +288,14 @@ class Successors:
         alone = isinstance(call, cst.Call) and len(call.args) == 1 and is_name(call.func, name)
         return call if isinstance(call, cst.Call) and alone else None
 
-    def _is_given_for_a_look(self, statement: cst.Return, asked: frozenset[cst.Call]) -> bool:
+    def _is_given_for_a_look(
+        self, statement: cst.Return, asked: frozenset[cst.Call], by: Callable[[Loop], bool]
+    ) -> bool:
         function = self._calls.function_at(statement)
         if function is None or self._calls.callers_outside(function):
             return False
         sites = self._calls.sites(function)
-        return bool(sites) and all(self._is_looked_at(site, asked) for site in sites)
+        return bool(sites) and all(self._is_looked_at(site, asked, by) for site in sites)
 
     @cached_property
     def _purposes(self) -> dict[cst.Call, set[Purpose]]:

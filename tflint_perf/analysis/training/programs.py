@@ -154,11 +154,23 @@ class Programs:
         """Whether `node` is in a function, or else in a loop."""
         return self._calls.function_at(node) is not None or self._loops.innermost_loop(node) is not None
 
-    def leaves_out(self, node: cst.CSTNode) -> bool:
-        """Whether running the file trains, and the function around `node` is left over from an earlier version of the program:
-        nothing in the project names it, or only such functions do."""
+    def leaves_out(self, function: Function | None) -> bool:
+        """Whether running the file trains by a gradient step of its own, and `function` is left over."""
+        if function is None or not self._is_left_over(function, frozenset()):
+            return False
+        reached = self._reached()
+        return any(
+            step.function is not function and self._is_trained_with(step, reached)
+            for step in self._steps.all()
+        )
+
+    def never_steps(self, node: cst.CSTNode) -> bool:
+        """Whether running the file trains, and `node` would be run per step by calls alone that nobody makes: the function
+        around it is left over from an earlier version of the program. One with a loop of steps of its own is another program."""
         function = self._outermost(node)
-        return function is not None and self.trains() and self._is_left_over(function, frozenset())
+        if function is None or self._loops.is_per_step(node):
+            return False
+        return self.trains() and self._is_left_over(function, frozenset())
 
     def _outermost(self, node: cst.CSTNode) -> Function | None:
         function = self._calls.function_at(node)
@@ -167,6 +179,7 @@ class Programs:
         return function
 
     def _is_left_over(self, function: Function, asked: frozenset[Function]) -> bool:
+        """Whether nothing in the project names a function, or only such functions do."""
         bound = self._walk.top.bindings.get(function.name, [])
         if function.decorators or function in asked or [each.node for each in bound] != [function.node]:
             return False
