@@ -209,6 +209,8 @@ class Materializations:
 
     def _is_counted_in_vain(self, found: tuple[cst.BaseExpression, Value]) -> bool:
         """Whether TensorFlow knows how many elements the dataset has, or training runs through all of them anyhow."""
+        if all(self._successors.is_only_written(pipeline[-1].call) for pipeline in found[1].pipelines):
+            return False
         if self.unknown_size(found[1]) is None or self._is_named_for_training(found):
             return True
         is_named = self._successors.is_named_for_training

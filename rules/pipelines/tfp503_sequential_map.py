@@ -63,7 +63,7 @@ class SequentialMap(Rule):
 
     Functions that are seen to be stateless, and those that can be seen but call what can't, unless automatic parallelization
     is off; even then, arithmetic on whole batches, which costs next to nothing. What a `cache` after the `map` keeps
-    from the first of several epochs on, what is made one tensor with `get_single_element`, and maps of which only a few elements are looked at. Python code that makes records
+    from the first of several epochs on, what is made one tensor with `get_single_element`, and maps of which only a few elements are looked at, or which a loop counts or writes to files. Python code that makes records
     to be written. Python code that holds the interpreter's lock, as all does that waits for no file and computes in no
     library: parallel calls of it would take turns. The fix is safe only for functions that are known to do nothing but compute, on elements that nothing changes meanwhile.
     In parallel, random draws go to other elements, and a variable is read before the step that changes it.

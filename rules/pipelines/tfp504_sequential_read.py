@@ -56,7 +56,7 @@ class SequentialRead(Rule):
     ## What is left alone
 
     One file; file names that can't be seen, or that are sorted for what a model predicts on; records that `window` groups as they follow one another; `flat_map` beside an `interleave` with `num_parallel_calls`, where the order is wanted; `cycle_length=1`; functions that read with Python code, or whose own parallel stages read ahead; datasets
-    of which the script only looks at a few elements, or shows each to a person. The fix keeps the order of the records only for `interleave` with a `cycle_length`, and is safe there if no file is read, since
+    of which the script only looks at a few elements, shows each to a person, counts them, or writes each to a file. The fix keeps the order of the records only for `interleave` with a `cycle_length`, and is safe there if no file is read, since
     another program may write it meanwhile.
 
     ## Sources

@@ -57,7 +57,7 @@ class PythonInPipeline(Rule):
 
     Functions that can't be seen, and those that read what TensorFlow can't: files of other formats than text, JPEG,
     PNG, BMP and GIF, environments, databases, what a library or a method reads by its name; in a file that mentions HDF5
-    or memory maps, all data whose origin can't be seen. Pipelines that are only evaluated on, and what a `cache` keeps
+    or memory maps, all data whose origin can't be seen. Pipelines that are only evaluated on or of which nothing is taken, and what a `cache` keeps
     from the first of several epochs on.
 
     ## Sources

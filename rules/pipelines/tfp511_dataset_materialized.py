@@ -47,7 +47,7 @@ class DatasetMaterialized(Rule):
     ## What is left alone
 
     `take(n)` of a few elements, datasets of file names or of values that are written out in the script, labels and
-    other parts that a comprehension picks, datasets that are evaluated on, tests and assertions. Elements of which only
+    other parts that a comprehension picks, datasets that are evaluated on, tests and assertions, and counts of what the program only writes to files, training nothing. Elements of which only
     the distinct ones, a number or what a layer adapts to is kept: a vocabulary for instance, which is
     learned once from all the data. The fix of `len(list(dataset))` is refused where a stage such as `filter`, or files of unknown length, keep TensorFlow from knowing the number.
 

@@ -471,3 +471,10 @@ MEASURED = {
 @pytest.mark.parametrize(("source", "told"), MEASURED.items())
 def test_tells_the_cost_only_of_a_look_up_sample_by_sample(source: str, told: bool) -> None:
     assert costs_told(CODE, PREAMBLE + source) == [told]
+
+
+def test_no_training_waits_for_what_a_program_writes_to_a_file() -> None:
+    written = "for image in single.map(lambda x: random_flip(x)).batch(8):\n    writer.write(image.numpy())\n"
+    flips = "def random_flip(x):\n    return tf.image.random_flip_left_right(x)\n"
+    assert flagged(CODE, PREAMBLE + flips + written) == []
+    assert flagged(CODE, PREAMBLE + flips + written.replace("writer.write(image.numpy())", "learn(image)"))

@@ -341,3 +341,22 @@ def test_a_split_behind_the_files_depends_on_their_order() -> None:
 def test_names_the_argument_as_the_file_s_tensorflow_has_it(start: str, name: str) -> None:
     [finding] = findings(CODE, f"import tensorflow as tf\n{start}tf.data.TFRecordDataset(['a', 'b'])\n")
     assert f"add `num_parallel_reads={name}`" in finding.message
+
+
+COPIED = """
+ds = tf.data.TFRecordDataset(glob.glob('*')).map(parse)
+count = 0
+for image in ds:
+    count += 1
+with tf.io.TFRecordWriter('all') as writer:
+    for image in ds.shuffle(count):
+        for angle in range(4):
+            writer.write(example(tf.image.rot90(image, angle)))
+"""
+
+
+def test_no_training_waits_for_what_a_program_writes_to_a_file() -> None:
+    assert rows(COPIED) == []
+    assert rows(COPIED + "tf.keras.models.load_model('m').fit(ds)\n") == [2]
+    assert rows(COPIED.replace("writer.write(example", "learn(prepare")) == [2]
+    assert rows("def records():\n    return tf.data.TFRecordDataset(glob.glob('*'))\n" + COPIED) == [2]

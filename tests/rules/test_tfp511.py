@@ -340,3 +340,16 @@ def test_a_dataset_that_another_file_reads_may_be_counted(tmp_path: Path) -> Non
     settings = Settings(root=tmp_path, rules=frozenset({CODE}), project_root=tmp_path)
     (result,) = lint_files([tmp_path / "counts.py"], settings, 1)
     assert (result.failure, result.findings) == (None, ())
+
+
+def test_what_is_counted_to_be_written_is_no_training_data() -> None:
+    written = """
+        train_records = tf.data.TFRecordDataset(paths).map(load)
+        count = 0
+        for _ in train_records:
+            count += 1
+        for record in train_records.take(count // 2):
+            writer.write(record.numpy())
+        """
+    assert rows(written) == []
+    assert rows(dedent(written) + "model.fit(train_records)\n") == [3]

@@ -9,7 +9,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import methods
+from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.conventions import names_evaluation, names_training_data
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.op_loops import is_read
@@ -28,10 +28,13 @@ from tflint_perf.analysis.python.syntax import (
     names_written,
 )
 from tflint_perf.analysis.training.programs import Programs
+from tflint_perf.analysis.training.single_passes import calls_in
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 
+# Of files, and of what writes records to them.
+_WRITES = frozenset({"write", "writerow"})
 Purpose = Literal["train", "evaluate"]
 
 # A `fit` of so many arguments may be told by position how many epochs there are.
@@ -186,14 +189,36 @@ class Successors:
 
     def is_only_gone_over(self, call: cst.Call) -> bool:
         """Whether all that takes elements of what `call` gives are loops of Python that train no model and apply none: they count
-        elements, show them, or write each to a file."""
+        elements, show them, or write each to a file. No training waits for these."""
         return self._is_looked_at(call, frozenset(), self._goes_over)
+
+    @cached_property
+    def _loops_of_steps(self) -> frozenset[Loop]:
+        """The loops in which a model gets elements."""
+        return frozenset(each.loop for each in self._pipelines.consumptions() if each.loop is not None)
 
     def _shows(self, loop: Loop) -> bool:
         return only_inspects(self._infer, loop) or self._loops.waits_for_person(loop)
 
+    def is_only_written(self, call: cst.Call) -> bool:
+        """Whether loops only go over the elements of what `call` gives, and one of these writes them to a file."""
+        return self.is_only_gone_over(call) and any(
+            any(stage.call is call for stage in _stages_of(self._infer.value(loop.iterable)))
+            for loop in self._walk.loops.values()
+            if loop.iterable is not None and self._writes(loop)
+        )
+
     def _goes_over(self, loop: Loop) -> bool:
-        return self._shows(loop) or self._loops.kind(loop) == "none"
+        """Whether `loop` counts elements, or writes each to a file."""
+        if self._shows(loop):
+            return True
+        return loop not in self._loops_of_steps and (self._writes(loop) or not list(calls_in(loop)))
+
+    def _writes(self, loop: Loop) -> bool:
+        return any(
+            callee_name(call) in _WRITES or has(self._infer.names.qualified(call.func), "writes-files")
+            for call in calls_in(loop)
+        )
 
     def _is_looked_at(self, call: cst.Call, asked: frozenset[cst.Call], by: Callable[[Loop], bool]) -> bool:
         if call in asked:
@@ -270,7 +295,7 @@ class Successors:
                 return around.iter is node and by(self._walk.loops[around])
             case cst.Return():
                 return self._is_given_for_a_look(around, asked, by)
-            case cst.Expr():
+            case cst.Expr() if isinstance(node, cst.Name):
                 return True  # a cell shows what it is, and takes no element
         iterated = self._call_given(node, "iter")
         if iterated is None:

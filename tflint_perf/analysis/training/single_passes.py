@@ -86,7 +86,7 @@ class SinglePasses:
         return not self._trains(loop) and not any(
             self._is_more(call)
             or any(leads_to(f, self._doing_more, self._does_more) for f in self._calls.targets(call))
-            for call in _calls_in(loop)
+            for call in calls_in(loop)
         )
 
     def _is_run_again(self, node: cst.CSTNode, *, allowed: Passes) -> bool | list[cst.Call]:
@@ -126,7 +126,7 @@ class SinglePasses:
     @remembered
     def _trains(self, loop: Loop) -> bool:
         """Whether an iteration of `loop` trains, here or in what it calls."""
-        return any(map(self._trains_by, _calls_in(loop))) or any(
+        return any(map(self._trains_by, calls_in(loop))) or any(
             loop in loops_around(self._loops.innermost_loop(step.tape))
             for step in self._steps.of(loop.function)
         )
@@ -224,7 +224,8 @@ class SinglePasses:
         return [caller for caller in callers if caller and not self._has_epochs_of_its_own(caller)]
 
 
-def _calls_in(loop: Loop) -> Iterator[cst.Call]:
+def calls_in(loop: Loop) -> Iterator[cst.Call]:
+    """All calls that an iteration of `loop` makes itself."""
     yield from loop.calls
     for inner in loop.inner:
-        yield from _calls_in(inner)
+        yield from calls_in(inner)
