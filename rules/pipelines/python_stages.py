@@ -175,7 +175,7 @@ class PythonStages:
             return False
         if successors.is_consumed(call):
             return successors.is_for_training(call)
-        if successors.is_only_looked_at(call):
+        if successors.is_left_alone(call):
             return False
         around = behind | {other.name for way in self._ways(call) for other in way}
         return bool(around & _FOR_TRAINING) and not successors.is_for_evaluation(call)

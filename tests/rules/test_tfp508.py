@@ -584,3 +584,12 @@ def test_a_dataset_of_which_a_program_takes_nothing_runs_nothing(made: str) -> N
 
 def test_another_file_may_take_the_elements_of_what_a_module_has() -> None:
     assert rows(DRAW + UNREAD["a dataset"])
+
+
+def test_one_class_of_several_may_be_chosen_elsewhere() -> None:
+    source = (
+        "class Images:\n    def read(self):\n"
+        "        return tf.data.Dataset.from_generator(draw, tf.float32).shuffle(99).batch(8).repeat()\n"
+        "def try_it():\n    for x in Images().read():\n        print(x)\n        break\n"
+    )
+    assert rows(DRAW + source)

@@ -187,6 +187,10 @@ class Successors:
         `next(iter(dataset))`, or none at all, or a person looks at each."""
         return self._is_looked_at(call, frozenset(), self._shows)
 
+    def is_left_alone(self, call: cst.Call) -> bool:
+        """Whether the program takes no elements of what `call` gives, but for a look at one."""
+        return self._is_looked_at(call, frozenset(), lambda loop: False)
+
     def is_only_gone_over(self, call: cst.Call) -> bool:
         """Whether all that takes elements of what `call` gives are loops of Python that train no model and apply none: they count
         elements, show them, or write each to a file. No training waits for these."""
