@@ -137,6 +137,8 @@ def test_a_loop_of_steps_that_nothing_calls_is_another_program() -> None:
     loop = "def fit(dataset):\n    for x, y in dataset:\n        print(train_step(x, y).numpy())\n"
     assert flagged("TFP101", HEAD + loop + FIT)
     assert flagged("TFP302", HEAD + loop + FIT)
+    model = model_of(HEAD + "def refit():\n    model.fit(here(images), labels)\n" + FIT)
+    assert not model.programs.never_steps(here(model))
 
 
 USED = {

@@ -166,9 +166,11 @@ class Programs:
 
     def never_steps(self, node: cst.CSTNode) -> bool:
         """Whether running the file trains, and `node` would be run per step by calls alone that nobody makes: the function
-        around it is left over from an earlier version of the program. One with a loop of steps of its own is another program."""
+        around it is left over from an earlier version of the program. One that trains by itself is another program."""
         function = self._outermost(node)
-        if function is None or self._loops.is_per_step(node):
+        if function is None or self._loops.is_per_step(node) or self._loops.has_step_loop(function):
+            return False
+        if any(map(self._train_calls.fits, function.calls)):
             return False
         return self.trains() and self._is_left_over(function, frozenset())
 
