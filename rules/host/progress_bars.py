@@ -16,17 +16,18 @@ _PLACES_OF_TEXT = frozenset({"postfix", "desc", "description"})
 _BY_THEN = "that of a few steps ago, which is there by then"
 
 
-def remedy_on_bar(model: Model, shown: cst.CSTNode, statement: cst.CSTNode, every: int, counter: str) -> str:
-    """What to do where a progress bar is given the value `shown` on each step; "" where no bar is."""
+def remedy_on_bar(model: Model, shown: cst.CSTNode, statement: cst.CSTNode, every: int, guard: str) -> str:
+    """What to do where a progress bar is given the value `shown` on each step, with the text of a guard that counts the steps;
+    "" where no bar is."""
     if isinstance(statement, cst.Assign) and any(_is_text_of_bar(one.target) for one in statement.targets):
-        return f"set it every {every} steps, under `if {counter} % {every} == 0:`, or set {_BY_THEN}"
+        return f"set it every {every} steps{guard}, or set {_BY_THEN}"
     node: cst.CSTNode | None = shown
     while node is not None and node is not statement:
         if _is_call_of_bar(node):
             if counts_its_calls(node):
                 named = f"`{dotted_name(node.func)}`" if dotted_name(node.func) else "the bar"
                 return f"{named} counts its calls, so keep them, and give it a new value every {every} steps, or {_BY_THEN}"
-            return f"set it every {every} steps, under `if {counter} % {every} == 0:`, or set {_BY_THEN}"
+            return f"set it every {every} steps{guard}, or set {_BY_THEN}"
         node = model.parent(node)
     return ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TypeGuard
 
@@ -27,7 +27,7 @@ from tflint_perf.analysis.python.syntax import (
     target_names,
 )
 from tflint_perf.analysis.training.host_values import HostValues
-from tflint_perf.analysis.training.on_device import OnDevice
+from tflint_perf.analysis.training.on_device import HOLDERS, OnDevice
 from tflint_perf.analysis.training.showing import effect_besides_showing, prints_tensors, shows
 from tflint_perf.analysis.training.training_steps import TrainingSteps
 from tflint_perf.analysis.values.caller import Fate
@@ -73,6 +73,19 @@ class Syncs:
         self._on_each_step: dict[cst.CSTNode, bool] = {}
         self._asked_for: dict[cst.CSTNode | None, set[str]] = {}
 
+    def decides(self, statement: cst.If | cst.While) -> bool:
+        """Whether each step copies a tensor to decide by it how to go on: `if metric.result() < 0.01: break`. A count of steps
+        is left out, since Python can count as well."""
+        syncs = self.of_statement(statement, asked_for=True)
+        if any("steering" in sync.fates and self.is_on_each_step(sync.node) for sync in syncs):
+            return True
+        return any(
+            self._on_device.is_made_there(asked)
+            and not any(self._is_counter(part) for part in descendants(asked))
+            and self.is_on_each_step(asked)
+            for asked in _asked_in(statement.test)
+        )
+
     def of_statement(self, statement: cst.CSTNode, *, asked_for: bool = False) -> list[Sync]:
         """The copies that a statement makes; of a compound one those in its head. Those of what decides how the step goes
         on are left out, unless they are `asked_for`."""
@@ -93,6 +106,11 @@ class Syncs:
         if "unused" in fates and self._is_timed(node):
             fates -= {"unused"}  # it waits on purpose
         return {"counted"} if "counted" in fates and self._on_device.counts_steps(tensor) else fates
+
+    def _is_counter(self, node: cst.CSTNode) -> bool:
+        return isinstance(node, cst.Name | cst.Attribute) and (
+            self._step_variables.is_one(node) or self._on_device.counts_steps(node)
+        )
 
     def _only_counts(self, node: cst.BaseExpression, variable: cst.BaseExpression) -> bool:
         """Whether a variable is read for a guard: a counter in Python does all that one of steps is asked for."""
@@ -172,13 +190,24 @@ class Syncs:
                     return [arg.value for arg in node.args if not arg.star]
             case cst.FormattedString():
                 return [
-                    part.expression for part in node.parts if isinstance(part, cst.FormattedStringExpression)
+                    part.expression
+                    for part in node.parts
+                    if isinstance(part, cst.FormattedStringExpression) and not self._fails(part)
                 ]
             case cst.BinaryOperation(operator=cst.Modulo(), right=right):
                 if self._infer.value(node.left).kind == "string":
                     return [e.value for e in right.elements] if isinstance(right, cst.Tuple) else [right]
                 return [node.left] if self._step_variables.test_around(node) is not None else []
         return []
+
+    def _fails(self, part: cst.FormattedStringExpression) -> bool:
+        """Whether `part` asks a dict, list or tuple for a format that only its values have: Python raises an error, and copies
+        nothing."""
+        return (
+            part.format_spec is not None
+            and part.conversion is None
+            and self._infer.value(part.expression).kind in HOLDERS
+        )
 
     def place_of(self, sync: Sync) -> cst.CSTNode:
         """What people see a copy in: the text that it becomes a part of, or what makes it."""
@@ -310,6 +339,20 @@ def _head(statement: cst.CSTNode) -> list[cst.CSTNode]:
     return []
 
 
+def _asked_in(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The parts of a test of which Python asks whether they are true."""
+    match test:
+        case cst.BooleanOperation():
+            yield from _asked_in(test.left)
+            yield from _asked_in(test.right)
+        case cst.UnaryOperation(operator=cst.Not()):
+            yield from _asked_in(test.expression)
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot())]):
+            return  # whether there is one
+        case _:
+            yield test
+
+
 def _counts(node: cst.CSTNode) -> TypeGuard[cst.BinaryOperation]:
     """`step % 100`, where that is no format."""
     return (
@@ -436,6 +479,12 @@ class Copying:
                     found[self._walk.statement_of(call)] = None
         for node in self._walk.formats:
             found[self._walk.statement_of(node)] = None
+        return sorted(found, key=lambda statement: self._walk.at[statement].order)
+
+    @cached_property
+    def tests(self) -> list[cst.If | cst.While]:
+        """The statements that decide how to go on."""
+        found = [statement for statement in self._walk.at if isinstance(statement, cst.If | cst.While)]
         return sorted(found, key=lambda statement: self._walk.at[statement].order)
 
     def _may_copy(self, call: cst.Call) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
+from typing import TypeVar
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, library, methods
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
@@ -22,17 +24,20 @@ from tflint_perf.rule import Beside, Claim, Refusal, Repair, Report, Rule
 from .progress_bars import counts_its_calls, remedy_on_bar
 from .syncs import Copying, Sync, Syncs
 
+_Node = TypeVar("_Node", bound=cst.CSTNode)
 _EVERY = 100
 # Where a loop is known to be so short that next to nothing would be shown, every tenth step is.
 _SHORT = 500
 _EVERY_IN_SHORT = 10
+# So many copies in all are no loss.
+_FEW_IN_ALL = 100
 # A tensor with a longer name than this is called "a tensor".
 _LONG = 40
 _AS_TENSOR = "add it up on the device, as a tensor"
 _REMEDIES = {
     "counted": "count the steps in a Python number",
     "summed": "add it up on the device, in a `tf.keras.metrics.Mean` that the compiled step updates",
-    "shown": "show it every {every} steps, under `if {counter} % {every} == 0:`",
+    "shown": "show it every {every} steps{guard}",
     "glanced": "copy it only where it is used",
     "later": "read it once, after the loop",
     "drawn": "copy only what is looked at, or one batch while the next one is computed",
@@ -86,7 +91,7 @@ class HostSyncPerStep(Rule):
     ## What is left alone
 
     What runs under a guard or another condition, unless that holds on most steps (`if len(memory) > 1000`), once an
-    epoch, in a loop of up to ten steps, or in one without training that the program goes through once beside it; values that decide what the program does, reach an environment, or are
+    epoch, in a loop of up to ten steps, in a program that makes at most a hundred in all, or in one without training that the program goes through once beside it; values that decide what the program does, reach an environment, or are
     kept in a list or an attribute; code in `with tf.device("/cpu:0")`; elements of a dataset, shapes and strings, which are already on the host; and what comes
     after `train_on_batch` and the like, which have waited for the device; files that a loop without training makes; what a loop without
     a model shows of a dataset's elements; results of a call of which the step needs another
@@ -166,26 +171,25 @@ def _told_of_step(
 def _needed_beside(model: Model, statement: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     """The tests of the same step for which a tensor is copied each time."""
     copies = model.own(Syncs)
-    return tuple(
-        other
-        for other in _copying_beside(model, statement)
-        if isinstance(other, cst.If | cst.While)
-        and any(
-            "steering" in sync.fates and copies.is_on_each_step(sync.node)
-            for sync in copies.of_statement(other, asked_for=True)
-        )
-    )
+    tests = _beside(model, statement, model.own(Copying).tests)
+    return tuple(test for test in tests if copies.decides(test))
 
 
 def _copying_beside(model: Model, statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The other statements of the same step that may copy something: of the same loop, or else function."""
+    return _beside(model, statement, model.own(Copying).statements)
+
+
+def _beside(model: Model, statement: cst.CSTNode, others: Iterable[_Node]) -> Iterator[_Node]:
+    """Those of `others` that may run whenever `statement` does: of the same loop, or else function."""
     copies = model.own(Syncs)
     loop, function = copies.loop_of(statement), model.function_at(statement)
-    for beside in model.own(Copying).statements:
+    innermost = model.loops.innermost_loop(statement)
+    for beside in others:
         if (
             beside is not statement
             and copies.loop_of(beside) is loop
             and model.function_at(beside) is function
+            and (innermost is None or innermost in loops_around(model.loops.innermost_loop(beside)))
         ):
             yield beside
 
@@ -227,6 +231,8 @@ def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
     """The first copy to the host in `statement`, if it runs on each step and the program could do without all of them."""
     if not model.is_eager(statement) or model.devices.is_on_cpu(statement):
         return None
+    if model.programs.leaves_out(model.function_at(statement)):
+        return None
     syncs = [
         sync
         for sync in model.own(Syncs).of_statement(statement)
@@ -234,6 +240,7 @@ def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
     ]
     if (
         not syncs
+        or _runs_seldom(model, statement)
         or model.single_passes.hold(statement)
         or _is_export(model, statement, syncs)
         or _has_waited(model, statement)
@@ -243,6 +250,12 @@ def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
     ):
         return None
     return syncs[0]
+
+
+def _runs_seldom(model: Model, statement: cst.CSTNode) -> bool:
+    """Whether the program makes at most a hundred such steps in all: it waits for some milliseconds."""
+    total = model.totals.at_most(statement)
+    return total is not None and total <= _FEW_IN_ALL
 
 
 def _has_many(model: Model, sync: Sync) -> bool:
@@ -380,16 +393,25 @@ def _message(model: Model, sync: Sync, statement: cst.CSTNode) -> str:
         # True of a variable that is on the host already, too.
         return f"{named} is read on each step to count; {_REMEDIES['counted']}"
     loop = model.own(Syncs).loop_of(statement)
-    counter, every = (model.counters.name(loop) if loop is not None else "") or "step", _every(model, loop)
+    every = _every(model, loop)
+    guard = f", under `if {model.counters.name(loop) or 'step'} % {every} == 0:`" if loop is not None else ""
     remedy = next(text for fate, text in _REMEDIES.items() if fate in sync.fates)
-    remedy = remedy.format(counter=counter, every=every)
+    remedy = remedy.format(guard=guard, every=every)
     if remedy == _REMEDIES["summed"] and (
         _is_added_to_array(model, statement) or _is_made_in_eager_mode(model, sync)
     ):
         remedy = _AS_TENSOR
     if not sync.fates.isdisjoint(_LOOKED_AT):
-        remedy = remedy_on_bar(model, sync.node, statement, every, counter) or remedy
+        remedy = remedy_on_bar(model, sync.node, statement, every, guard) or remedy
+        if sync.fates == {"shown"} and _is_of_evaluation(model, statement):
+            remedy += ", or a mean of all, once, after the loop"
     return f"{named} is copied to the host on each step, which waits for the device; {remedy}"
+
+
+def _is_of_evaluation(model: Model, statement: cst.CSTNode) -> bool:
+    """Whether only loops that train nothing show it: the lines of a validation are its result, and a mean says as much."""
+    loops = model.loops.running(statement)
+    return bool(loops) and all(map(model.single_passes.only_looks, loops))
 
 
 def _every(model: Model, loop: Loop | None) -> int:

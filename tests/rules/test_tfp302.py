@@ -33,6 +33,28 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "a program of forty steps in all": """
+        for step in range(40):
+            print(step, train_step(x, y).numpy())
+        """,
+    "a dict that is given a format, which fails before anything is copied": """
+        @tf.function
+        def compiled(x, y):
+            return {"loss": train_step(x, y)}
+        for x, y in dataset:
+            losses = compiled(x, y)
+            print(f"{losses:.4f}")
+        """,
+    "a step that nothing calls, in a program that trains by `fit`": """
+        def old_step(x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x) - y)
+            print(loss.numpy())
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        def main():
+            model.fit(dataset, epochs=3)
+        main()
+        """,
     "beside what a function needs on the host, for which each step waits after the loss is made": """
         def sort(x):
             made = model(x)
@@ -881,6 +903,28 @@ def test_a_counter_is_told_without_the_cost_of_printing_a_loss(monkeypatch: pyte
 
 
 PLACES = {
+    "a dict as a whole, and its values by a format": (
+        """
+        @tf.function
+        def compiled(x, y):
+            return {"loss": train_step(x, y)}
+        for x, y in dataset:
+            losses = compiled(x, y)
+            print(f"{losses}")
+            print(f"{losses['loss']:.4f}")
+        """,
+        [7, 8],
+    ),
+    "a step that nothing calls, in a program that trains by nothing else": (
+        """
+        def old_step(x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x) - y)
+            print(loss.numpy())
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        """,
+        [5],
+    ),
     "pictures of what a model makes of elements, to look at": (
         """
         for i, x in enumerate(dataset):
@@ -1809,6 +1853,58 @@ def test_a_copy_tells_of_the_one_that_decides_how_the_step_goes_on() -> None:
     (told,) = _beside(source)
     assert told.startswith(f"the step waits in line {_ROWS + 3}, too, for what decides how it goes on: ")
     assert costs_told("TFP302", _HEAD + dedent(source)) == [False]
+
+
+def test_a_copy_tells_of_no_line_that_only_the_loop_around_it_runs() -> None:
+    source = """\
+        while True:
+            for episode in range(3):
+                for step in range(3):
+                    loss = train_step(x, y)
+                    print(loss.numpy())
+            print(loss.numpy())
+            env.step(act())
+        """
+    assert _beside(source) == ["", f"the step waits in line {_ROWS + 5}, too: change all of them together"]
+
+
+def test_a_validation_is_told_that_a_mean_of_all_will_do() -> None:
+    source = """\
+        for epoch in range(1000):
+            for x, y in dataset:
+                train_step(x, y)
+            for x, y in dataset:
+                print(tf.reduce_mean(model(x) - y).numpy())
+        """
+    (finding,) = findings("TFP302", _HEAD + dedent(source))
+    assert finding.message.endswith("under `if step % 100 == 0:`, or a mean of all, once, after the loop")
+
+
+def test_no_counter_is_named_where_none_can_be_seen() -> None:
+    source = """\
+        def show(x, y):
+            print(train_step(x, y).numpy())
+        for x, y in dataset:
+            show(x, y)
+        """
+    (finding,) = findings("TFP302", _HEAD + dedent(source))
+    assert "show it every 100 steps (" in f"{finding.message} ("
+    assert "under" not in finding.message
+
+
+def test_a_copy_tells_of_the_test_of_a_tensor_but_of_none_of_a_count() -> None:
+    source = """\
+        for x, y in dataset:
+            metric.update_state(train_step(x, y))
+            if {} < 0.01:
+                break
+            if optimizer.iterations % 10 == 0:
+                save(model)
+        """
+    (told,) = _beside(source.format("metric.result()"))
+    assert told.startswith(f"the step waits in line {_ROWS + 3}, too, for what decides how it goes on: ")
+    assert _beside(source.format("optimizer.iterations")) == [""]
+    assert _beside(source.replace("{} < 0.01", "metric.result() is None")) == [""]
 
 
 @pytest.mark.parametrize(("steps", "every"), [(140, 10), (500, 10), (5000, 100)])

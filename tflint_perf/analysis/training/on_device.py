@@ -28,7 +28,7 @@ from tflint_perf.analysis.values.values import join
 
 _CALLEES = ("model", "layer", "compiled", "loss", "metric")
 _PYTHON = ("number", "string", "none")
-_HOLDERS = ("list", "tuple", "dict")
+HOLDERS = ("list", "tuple", "dict")
 # Builtins that make something of elements, or a list of them.
 _OF_ELEMENTS = frozenset({"sum", "max", "min", "list", "tuple", "sorted"})
 # What optimizers call their rates.
@@ -64,7 +64,7 @@ class OnDevice:
         """Whether `node` is a list, tuple or dict of such tensors."""
         value = self._infer.value(node)
         held = value.element or (join(value.items) if value.items else None)
-        if value.kind not in _HOLDERS or held is None or held.kind != "tensor" or held.host:
+        if value.kind not in HOLDERS or held is None or held.kind != "tensor" or held.host:
             return False
         return held.dtype != "string" and not self._under_cpu(node) and self._ask(node, ()) is True
 
@@ -216,7 +216,7 @@ class OnDevice:
             case cst.Call(func=cst.Attribute(value=holder, attr=cst.Name("values")), args=[]):
                 return self._ask(holder, ())
         return (
-            self._ask(iterable, ()) if self._infer.value(iterable).kind in ("tensor", *_HOLDERS[:2]) else None
+            self._ask(iterable, ()) if self._infer.value(iterable).kind in ("tensor", *HOLDERS[:2]) else None
         )
 
     def _is_variable(self, node: cst.BaseExpression) -> bool:
@@ -287,7 +287,7 @@ class OnDevice:
         targets = self._calls.targets(call)
         if targets:
             return _any(self._of_function(target, path) for target in targets)
-        if base in ("tensor", "variable", *_HOLDERS) and isinstance(call.func, cst.Attribute):
+        if base in ("tensor", "variable", *HOLDERS) and isinstance(call.func, cst.Attribute):
             return self._ask(call.func.value, ())
         # What is given a tensor of the device and gives a tensor has computed it there: a loss function that is a parameter.
         given = (arg.value for arg in call.args if not arg.star)
