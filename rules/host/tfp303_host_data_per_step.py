@@ -33,8 +33,9 @@ class HostDataPerStep(Rule):
     Reports, once for each statement of a training loop, an expression that gives a batch which is made per step on the
     host: drawn by NumPy, stacked or filled sample by sample, or prepared sample by sample by eager ops. It may be a call, `next()`
     or what the loop iterates over; functions, generators and classes of all linted files are followed. Also a Keras
-    `Sequence` or generator that `fit` trains on, and each `ImageDataGenerator` behind what `fit` is given, where it is
-    created. Keras makes such batches in one thread beside the step, so a step waits for them only where they take longer
+    `Sequence` or generator that `fit` trains on, or instead of it each `ImageDataGenerator` behind it, where that is
+    created; one that is only validated on where no other is behind what is trained on. Of the same code in two loops of a
+    function, the first. Keras makes such batches in one thread beside the step, so a step waits for them only where they take longer
     than it does: the severity is `info`, unless images are augmented to train on.
 
     ## Why is this bad?
@@ -63,7 +64,7 @@ class HostDataPerStep(Rule):
 
     ## What is left alone
 
-    Files that step an environment, and samples of a replay memory; batches that are only cut out of arrays; noise that
+    Files that step an environment, and samples of a replay memory; batches that are only cut out of arrays, or picked by numbers that are put together; noise that
     a loop draws by itself, not by a function; data that
     is made once or once an epoch, under a condition that may change, or in a `tf.data` pipeline; loops that only predict, except the
     validation of each epoch, and others without training that the program goes through once; what is computed from a model's answers in this step, and what several processes make for `fit`

@@ -33,11 +33,27 @@ class FilledArrays:
 
     def by(self, call: cst.Call, function: Function) -> bool:
         """Whether a call of a function makes an array that its loops fill, or adds one to a list of them."""
-        return (
+        return not self._only_picks(call) and (
             self._is_filled(call, function)
             or self._is_gathered(call, function)
             or self._is_grown(call, function)
         )
+
+    def _only_picks(self, call: cst.Call) -> bool:
+        """Whether an array is made only to pick rows of others by it: `rows = np.concatenate(rows); return x[rows], y[rows]`."""
+        statement = self._walk.statement_of(call)
+        match statement:
+            case cst.Assign(targets=[cst.AssignTarget(cst.Name() as target)]) if statement.value is call:
+                uses = [
+                    use for use in self._walk.names.get(target.value, ()) if self._is_given(use, statement)
+                ]
+                return bool(uses) and all(isinstance(self._walk.parents.get(use), cst.Index) for use in uses)
+        return False
+
+    def _is_given(self, use: cst.Name, statement: cst.Assign) -> bool:
+        """Whether a name may stand for what `statement` assigns."""
+        found = self._infer.bindings_reaching(use)
+        return found is not None and any(binding.value is statement.value for binding in found[1])
 
     def lists_arrays(self, function: Function) -> bool:
         """Whether a function gives back a list of arrays that a comprehension makes: `[mask_of(x) for x in batch]`."""

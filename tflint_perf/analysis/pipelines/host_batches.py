@@ -19,13 +19,14 @@ from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.pipelines.batch_makers import BatchMakers
 from tflint_perf.analysis.pipelines.element_uses import ElementUses
 from tflint_perf.analysis.python.conditions import conditions
-from tflint_perf.analysis.python.scopes import Loop
+from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     descendants,
     descendants_here,
     dotted_name,
     keyword_argument,
     mentions,
+    same_code,
     target_names,
 )
 from tflint_perf.analysis.training.feeds import Feeds
@@ -85,10 +86,16 @@ class HostBatches:
         """The batches that Python makes on the host in training loops, and Keras's own generators that train."""
         if has_environment(self._walk.calls):
             return  # what an agent does decides what the data are
+        told: list[tuple[Function | None, cst.BaseExpression]] = []
         for loop in list(self._walk.loops.values()):
             node = loop.node
             if not isinstance(node, cst.CompFor) and self._batch_loops.takes_batches(loop):
-                yield from self._one_a_statement(filter(self._is_data, self._in_loop(loop, node)))
+                found = self._one_a_statement(filter(self._is_data, self._in_loop(loop, node)))
+                # A loop of validation below asks the maker of the training's batches by the same code.
+                asked = [told_of for function, told_of in told if function is loop.function]
+                new = [each for each in found if not any(same_code(each.node, other) for other in asked)]
+                told += [(loop.function, each.node) for each in new]
+                yield from new
         yield from self._one_a_statement(self._made_for_fit.all())
 
     def _one_a_statement(self, batches: Iterable[HostBatch]) -> Iterator[HostBatch]:
@@ -228,12 +235,12 @@ class MadeForFit:
         self._workers = FitWorkers(infer)
 
     def all(self) -> Iterator[HostBatch]:
-        """What each `fit` is given to train on, and the generators of images behind that; each once."""
+        """What each `fit` is given to train on, or the generators of images behind that; each once."""
         fits = [call for call in self._walk.calls_named(*FITS) if self._trains(call)]
         seen: set[cst.CSTNode] = set()
         for call in fits:
             given = fitted(call)
-            how = self._sources.of(given) if given is not None else None
+            how = self._sources.of(given) if given is not None and not self._has_makers(given) else None
             if given is not None and how is not None and (made := self._made_at(given)) not in seen:
                 seen.add(made)
                 yield self._batch(call, given, how)
@@ -241,7 +248,8 @@ class MadeForFit:
             yield from self._makers_behind(fits)
 
     def _makers_behind(self, fits: list[cst.Call]) -> Iterator[HostBatch]:
-        """The generators of images that make what is trained on, then those that only make what is validated on."""
+        """The generators of images that make what is trained on, or where there are none, what is validated on: one mend is
+        that of both."""
         found: dict[cst.Call, HostBatch] = {}
         for call in fits:
             for maker in self._makers_of(fitted(call)):
@@ -249,6 +257,8 @@ class MadeForFit:
         for maker in self._for_others():
             found.setdefault(maker, HostBatch(maker.func, "augmented", ahead=True))
         for call in fits:
+            if self._has_makers(fitted(call)):
+                continue
             for maker in self._makers_of(keyword_argument(call, "validation_data")):
                 batch = self._batch(call, maker.func, "augmented")
                 found.setdefault(maker, replace(batch, validates=True))
@@ -279,6 +289,9 @@ class MadeForFit:
         found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
         made = found[1][0].value if found is not None and len(found[1]) == 1 else None
         return made if made is not None else given
+
+    def _has_makers(self, given: cst.BaseExpression | None) -> bool:
+        return self._sources.has_flows() and any(self._makers_of(given))
 
     def _makers_of(self, given: cst.BaseExpression | None) -> Iterator[cst.Call]:
         if given is not None:
