@@ -59,7 +59,7 @@ class ModelInLoop(Rule):
     ## What is left alone
 
     Models that are kept, returned or passed to other files; loops of up to five iterations, and of up to twenty that each build
-    another model (`Dense(units)`, where the loop goes over `units`); loaded models; another head for layers of a model
+    another model (`Dense(units)`, where the loop goes over `units`); up to ten models of small layers; loaded models; another head for layers of a model
     that the same trial builds; eager training;
     loops that call `clear_session()`, `gc.collect()` or `del`, whose authors know of the problem, or set up a TPU anew.
 
@@ -95,7 +95,7 @@ class ModelInLoop(Rule):
             ):
                 continue
             differ = model.own(Trials).differ(trial)
-            if differ and model.own(Trials).are_few(trial):
+            if (differ and model.own(Trials).are_few(trial)) or model.own(Trials).are_small(trial):
                 continue
             remedy = "run" if differ else "build it once and reset its weights and optimizer, or run"
             yield Report(

@@ -9,6 +9,9 @@ from tflint_perf.rule import Beside, Claim, Report, Rule
 
 from .gradient_sums import GradientSums
 
+# So many sums in all take no time.
+_FEW = 100
+
 
 class GradientListAccumulation(Rule):
     """Gradients of several batches that are added up in a Python list of tensors.
@@ -49,8 +52,8 @@ class GradientListAccumulation(Rule):
 
     ## What is left alone
 
-    Accumulators that are variables, compiled code, two gradients of one batch that are added, and gradients that no
-    tape of the file gave.
+    Accumulators that are variables, compiled code, two gradients of one batch that are added, gradients that no
+    tape of the file gave, and what a program adds up at most a hundred times in all.
 
     ## Sources
 
@@ -71,6 +74,9 @@ class GradientListAccumulation(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         for found in model.own(GradientSums).all():
             if not model.is_eager(found.node) or not model.is_per_step(found.node):
+                continue
+            total = model.totals.at_most(found.node)
+            if total is not None and total <= _FEW and not found.starts_again:
                 continue
             name = model.module.code_for_node(found.total)
             problem = "adds up gradients in a Python list, op by op, on each step"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
@@ -19,6 +19,8 @@ from tflint_perf.analysis.python.syntax import callee_name, descendants, mention
 from tflint_perf.analysis.training.sequences import made_of
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.made_kinds import MadeKinds
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.records import dataclass
 
 # What people do between trials for the sake of memory. A TPU that is set up anew keeps nothing of what was on it.
@@ -28,6 +30,10 @@ _FREES = frozenset(
 # So few models are compared, or are folds of one: their memory does not add up to much.
 _FEW = 5
 _SEVERAL = 20
+# Ten models of layers that give so few numbers each take some tens of MB in all.
+_TEN = 10
+_SMALL = 128
+_SIZES = ("units", "filters", "input_dim", "output_dim")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ class Trials:
         self._calls = calls
         self._compiled = compiled
         self._loops = loops
+        self._kinds = MadeKinds(infer)
         self._walk = infer.walk
 
     def all(self) -> Iterator[Trial]:
@@ -122,6 +129,56 @@ class Trials:
         """Whether the loop shows that it makes so few models that all of them fit into memory, unless they are huge."""
         count = self._infer.integers.length(trial.loop.iterable)
         return count is not None and count <= _SEVERAL
+
+    def are_small(self, trial: Trial) -> bool:
+        """Whether the loop makes at most ten models, and all their layers are in sight, and small. How many results the last of them
+        gives may hang on the data."""
+        count = self._infer.integers.length(trial.loop.iterable)
+        if count is None or count > _TEN:
+            return False
+        made = [call for call in self._calls_making(trial) if self._may_make_layer(call)]
+        return bool(made) and all(self._is_small(call, or_unknown=call is made[-1]) for call in made)
+
+    def _calls_making(self, trial: Trial) -> list[cst.Call]:
+        """The calls in the function that makes the model of a trial, or else in the loop, and in functions that these call."""
+        function = self._calls.function_at(trial.made)
+        found: list[cst.Call] = []
+        waiting: list[cst.CSTNode] = [function.node.body if function is not None else trial.loop.node]
+        seen: set[cst.CSTNode] = set()
+        while waiting:
+            for call in descendants(waiting.pop()):
+                if isinstance(call, cst.Call):
+                    targets = [target.node.body for target in self._calls.targets(call)]
+                    waiting += [body for body in targets if body not in seen]
+                    seen.update(targets)
+                    found += [] if targets else [call]
+        return found
+
+    def _may_make_layer(self, call: cst.Call) -> bool:
+        """Whether a call makes a layer with weights, or nobody knows what: a whole model of somebody's."""
+        value = self._infer.value(call)
+        if value.kind == "layer":
+            return self._kinds.has_weights(call)
+        if value.kind == "model":
+            return callee_name(call) not in ("Model", "Sequential")
+        return (
+            not value.known and not builtin_or_qualified(self._infer, call.func) and not self._is_asked(call)
+        )
+
+    def _is_asked(self, call: cst.Call) -> bool:
+        """Whether `call` asks something that is known, or what `fit` gave: `model.summary()`, `history.history.get("loss")`."""
+        return isinstance(call.func, cst.Attribute) and not isinstance(call.func.value, cst.Call)
+
+    def _is_of_keras(self, call: cst.Call) -> bool:
+        return library(self._infer.names.qualified(call.func)) in ("keras", "tensorflow")
+
+    def _is_small(self, call: cst.Call, *, or_unknown: bool) -> bool:
+        """Whether a layer is given a small number of results, as the first argument or by name, or is as large as what it is given."""
+        sizes = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value in _SIZES]
+        sizes += [arg.value for arg in call.args[:1] if arg.keyword is None]
+        most = [self._infer.integers.most(size) for size in sizes]
+        known = self._infer.value(call).kind != "model" and (bool(most) or self._is_of_keras(call))
+        return known and all(or_unknown if number is None else number <= _SMALL for number in most)
 
     def frees(self, trial: Trial) -> bool:
         """Whether an iteration that makes `trial` does anything to free memory."""

@@ -21,7 +21,7 @@ from tflint_perf.records import dataclass
 
 from .list_generators import HandingOn
 from .mapped_work import MappedWork
-from .plain_numpy import SLICES, PlainNumpy
+from .plain_numpy import DECODER, SLICES, PlainNumpy
 
 # What makes of a dataset something to train on.
 _FOR_TRAINING = frozenset({"shuffle", "repeat", "batch", "padded_batch"})
@@ -92,6 +92,8 @@ class PythonStages:
         for stage in self._all():
             if stage.node in seen or self._successors.is_kept(stage.call):
                 continue
+            if self._reads_other_images(stage):
+                continue
             if self.is_trained_on(stage.call):
                 seen.add(stage.node)
                 yield stage
@@ -124,6 +126,16 @@ class PythonStages:
                         called = self._plain_numpy.called(body) if body is not None else None
                         draws = called is not None and self._draws(called)
                         yield PythonStage(call, host, None if ops is None else tuple(ops), draws=draws)
+
+    def _reads_other_images(self, stage: PythonStage) -> bool:
+        """Whether a function reads images of a kind for which TensorFlow has no decoder, as the code says that names the files: that of the
+        same function, or of the module."""
+        if DECODER not in (stage.ops or ()):
+            return False
+        function = self._calls.function_at(stage.call)
+        return self._other_reads.names_other_files(
+            self._walk.module if function is None else function.node.body
+        )
 
     def _draws(self, function: Function) -> bool:
         """Whether `function`, or one that it calls, draws random numbers on the host."""

@@ -106,7 +106,19 @@ class DebugLeftOn(Rule):
         for call in model.calls_that("checks-numerics"):
             if model.training_steps.hold(call) and not any(conditions(model.walk, call)):
                 message = "`check_numerics` looks for NaN and infinity on each training step; remove it"
-                yield Report(call, message, partial(_unwrap, call=call), as_measured=False)
+                yield Report(
+                    call,
+                    message,
+                    partial(_unwrap, call=call),
+                    as_measured=False,
+                    minor=_is_of_one_number(model, call),
+                )
+
+
+def _is_of_one_number(model: Model, call: cst.Call) -> bool:
+    """Whether a compiled step checks one number, the loss: that is one small op."""
+    checked = argument(call, 0, "tensor")
+    return checked is not None and model.is_compiled(call) and model.scalars.is_scalar(checked) is True
 
 
 def _report(model: Model, call: cst.Call, does: str, switch: str) -> Report:

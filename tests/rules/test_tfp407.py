@@ -25,6 +25,19 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "ten models of small layers, made by a function": """
+        def build(outputs):
+            model = tf.keras.Sequential()
+            model.add(tf.keras.layers.Conv1D(filters=64, kernel_size=3))
+            model.add(tf.keras.layers.Flatten())
+            model.add(tf.keras.layers.Dense(100))
+            model.add(tf.keras.layers.Dense(outputs))
+            return model
+        for trial in range(10):
+            model = build(labels.shape[-1])
+            model.compile("adam", "mse")
+            model.fit(dataset)
+        """,
     "a model that is only tested, in a compiled step of its own": """
         class Net(tf.keras.Model):
             @tf.function
@@ -210,6 +223,26 @@ def test_says_nothing_of(source: str) -> None:
 
 
 FLAGGED = {
+    "ten models, of which one layer is of unknown size": """
+        def build(units):
+            return tf.keras.Sequential([tf.keras.layers.Dense(units), tf.keras.layers.Dense(1)])
+        for trial in range(10):
+            model = build(width)  # <-
+            model.compile("adam", "mse")
+            model.fit(dataset)
+        """,
+    "ten heads on a large model": """
+        for trial in range(10):
+            base = tf.keras.applications.ResNet50()
+            model = tf.keras.Sequential([base, tf.keras.layers.Dense(8)])  # <-
+            model.compile("adam", "mse")
+            model.fit(dataset)
+        """,
+    "thirty models of small layers": """
+        for trial in range(30):
+            model = make_model(8)  # <-
+            model.fit(dataset)
+        """,
     "a model that gets another head in later trials": """
         for count in range(100):
             model = make_model(8)  # <-
@@ -246,7 +279,7 @@ FLAGGED = {
     "a few rates by name": """
         rates = [0.1, 0.05, 0.02, 0.01, 0.005, 0.001]
         for rate in rates:
-            model = make_model(8)  # <-
+            model = make_model(800)  # <-
             history = model.fit(dataset, epochs=10)
             histories.append(history)
         """,

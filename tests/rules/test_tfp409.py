@@ -32,6 +32,16 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "twenty sums in all": """
+        totals = [tf.zeros_like(v) for v in variables]
+        def outer(number):
+            global totals
+            for step in range(number):
+                loss, grads = gradients_of(x, y)
+                totals = [t + g for t, g in zip(totals, grads)]
+        for epoch in range(10):
+            outer(2)
+        """,
     "variables": """
         totals = [tf.Variable(tf.zeros_like(v)) for v in variables]
         for x, y in dataset:

@@ -52,6 +52,22 @@ def generated(body: str) -> str:
 
 
 SILENT = {
+    "images of a format without a decoder, as the list of them says": """
+        def read(path):
+            return cv2.imread(path.decode()) / 255
+        def make(folder):
+            paths = [str(path) for path in folder.iterdir() if path.suffix == ".tif"]
+            ds = tf.data.Dataset.from_tensor_slices(paths)
+            return ds.map(lambda x: tf.numpy_function(read, [x], tf.float32)).shuffle(9).batch(9)
+        """,
+    "a pipeline from which nothing is taken": """
+        def draw():
+            while True:
+                yield np.random.uniform(size=(9, 9))
+        drawn = iter(tf.data.Dataset.from_generator(draw, tf.float32).batch(9).repeat())
+        model = tf.keras.Sequential()
+        model.fit(ds)
+        """,
     "work that a cache keeps": """
         def f(x):
             return x / np.std(x)
@@ -162,6 +178,23 @@ SILENT = {
         """,
 }
 FLAGGED = {
+    "images of a format with a decoder, beside others": """
+        def read(path):
+            return cv2.imread(path.decode()) / 255
+        def make(folder):
+            paths = [str(path) for path in folder.iterdir() if path.suffix in (".tif", ".png")]
+            ds = tf.data.Dataset.from_tensor_slices(paths)
+            return ds.map(lambda x: tf.numpy_function(read, [x], tf.float32)).shuffle(9).batch(9)  # <-
+        """,
+    "a pipeline of which a function takes elements": """
+        def draw():
+            while True:
+                yield np.random.uniform(size=(9, 9))
+        drawn = iter(tf.data.Dataset.from_generator(draw, tf.float32).batch(9).repeat())  # <-
+        model = tf.keras.Sequential()
+        for step in range(9000):
+            model.train_on_batch(next(drawn))
+        """,
     "the lines of a text": mapped("""
         def f(x):
             with open(x.decode()) as file:

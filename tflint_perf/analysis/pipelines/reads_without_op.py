@@ -29,6 +29,7 @@ from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
 # Files that TensorFlow's decoders of images do not read.
 OTHER_FILES = re.compile(r"\.(tiff?|npy|npz|dcm|nii|gz|mat|h5|hdf5|exr|hdr|pfm|flo|webp)\b", re.I)
+_DECODED_FILES = re.compile(r"\.(jpe?g|png|bmp|gif)\b", re.I)
 # In a file that says so, arrays may lie in a file of their own.
 _OUT_OF_MEMORY = re.compile(
     r"h5py|hdf5|memmap|mmap_mode|lmdb|zarr|netCDF|VideoCapture|read_(hdf|parquet)|nibabel|pydicom|SimpleITK",
@@ -59,6 +60,11 @@ class OtherReads:
     def may_be_in_generator(self, function: Function) -> bool:
         """The same of a generator, which may also be that of an environment."""
         return has_environment(self._walk.calls) or self.may_be_in(function)
+
+    def names_other_files(self, code: cst.CSTNode) -> bool:
+        """Whether `code` names such files by their endings, and none that TensorFlow has decoders for."""
+        texts = [string(node) or "" for node in descendants(code) if isinstance(node, cst.SimpleString)]
+        return any(map(OTHER_FILES.search, texts)) and not any(map(_DECODED_FILES.search, texts))
 
     def only_generates(self, function: Function) -> bool:
         """Whether a function is a generator that reads nothing of the kind, as other files need to know it."""

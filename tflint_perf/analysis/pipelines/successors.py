@@ -55,12 +55,12 @@ class Successors:
         form: str,
     ) -> None:
         self._infer = infer
+        self._form = form
         self._calls = calls
         self._loops = loops
         self._programs = programs
         self._stages = stages
         self._pipelines = pipelines
-        self._form = form
         self._walk = infer.walk
 
     def behind(self, call: cst.Call) -> list[Stage]:
