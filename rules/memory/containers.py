@@ -454,6 +454,43 @@ class Kept:
                 outer, parent = parent, self._walk.parents.get(parent)
         return None
 
+    def goes_into_ops(self, addition: Addition) -> bool:
+        """Whether all that is read of the list of `addition` is a part of an item, which the same function gives to ops by a name, or
+        to functions of this file that do: `scores = outputs[i][0]`, `tf.argmax(scores)`."""
+        reads = list(self._containers.reads(addition))
+        return bool(reads) and all(map(self._is_named_for_ops, reads))
+
+    def _is_named_for_ops(self, read: cst.BaseExpression) -> bool:
+        part: cst.CSTNode = read
+        parent = self._walk.parents.get(part)
+        while isinstance(parent, cst.Subscript) and parent.value is part:
+            part, parent = parent, self._walk.parents.get(parent)
+        match parent:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]) if part is not read:
+                uses = [use for use in self._walk.names.get(name, ()) if self._may_be(use, parent.value)]
+                return any(self._is_given_to_op(use, 0) for use in uses)
+        return False
+
+    def _may_be(self, use: cst.Name, value: cst.BaseExpression) -> bool:
+        found = self._infer.bindings_reaching(use)
+        return found is not None and any(binding.value is value for binding in found[1])
+
+    def _is_given_to_op(self, use: cst.Name, depth: int) -> bool:
+        """Whether a name is an argument of an op, or of a function of this file that gives it to one."""
+        arg = self._walk.parents.get(use)
+        while isinstance(arg, cst.Comparison | cst.ComparisonTarget | cst.BinaryOperation):
+            arg = self._walk.parents.get(arg)
+        call = self._walk.parents.get(arg) if isinstance(arg, cst.Arg) else None
+        if not isinstance(call, cst.Call) or not isinstance(arg, cst.Arg) or depth > CALLS_DEEP:
+            return False
+        if library(self._infer.names.qualified(call.func)) == "tensorflow":
+            return True
+        return any(
+            self._is_given_to_op(below, depth + 1)
+            for target in self._calls.targets(call)
+            for below in self._infer.names.mentions(_given_to(target, call, arg), target.scope)
+        )
+
     def _takes_numbers(self, node: cst.CSTNode, parent: cst.CSTNode) -> bool:
         """Whether a call makes the same of a list of numbers as of one of tensors."""
         if not isinstance(parent, cst.Call) or node is parent.func:

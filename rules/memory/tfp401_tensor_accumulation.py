@@ -20,6 +20,8 @@ from .converting import copy_at_once
 
 # So many tensors of one number take some ten megabytes.
 _EASILY_HELD = 100_000
+# These take a few hundred KB.
+_NOTHING = 500
 
 
 class TensorAccumulation(Rule):
@@ -68,7 +70,7 @@ class TensorAccumulation(Rule):
     ## What is left alone
 
     Numbers and NumPy values, elements of a dataset, `tf.TensorArray`, compiled code, a `deque` with a maximum length, containers that
-    are created again or emptied each epoch and hold scalars, or a few tensors, or the answers of an episode, parts of a tensor that was there before the loop, tensors that a gradient needs, what is kept under
+    are created again or emptied each epoch and hold scalars, or a few tensors, or hold some hundred scalars at most, or the answers of an episode, parts of a tensor that was there before the loop, tensors that a gradient needs, what is kept under
     `step % n`, and what is kept once, of a loop without training beside it. A list that nothing reads is dropped. There is no fix where what is kept is not a scalar, or is later used as a
     tensor. Large tensors, such as the predictions of each batch, are better kept as NumPy arrays.
 
@@ -108,6 +110,8 @@ class TensorAccumulation(Rule):
                 continue
             name = model.module.code_for_node(addition.container)
             number = _numbers_at_most(model, addition)
+            if number is not None and number <= _NOTHING:
+                continue
             kept = f"at most {number:,} of one number each" if number is not None else "and its memory"
             yield Report(
                 addition.node,
@@ -123,7 +127,11 @@ def _numbers_at_most(model: Model, addition: Addition) -> int | None:
     if not _are_scalars(model, addition):
         return None
     runs = model.own(Containers).runs_at_most(addition)
-    return runs * len(addition.added) if runs is not None and runs <= _EASILY_HELD else None
+    return (
+        runs * len(_parts(model, _tensors(model, addition)))
+        if runs is not None and runs <= _EASILY_HELD
+        else None
+    )
 
 
 def _is_of_one_call(model: Model, addition: Addition) -> bool:
@@ -138,7 +146,17 @@ def _is_of_one_call(model: Model, addition: Addition) -> bool:
 
 def _are_scalars(model: Model, addition: Addition) -> bool:
     """Whether each tensor that is kept may be of one number, as in the experiment."""
-    return all(map(model.scalars.may_be_scalar, _tensors(model, addition)))
+    return all(map(model.scalars.may_be_scalar, _parts(model, _tensors(model, addition))))
+
+
+def _parts(model: Model, kept: list[cst.BaseExpression]) -> list[cst.BaseExpression]:
+    """The tensors, also those of a list that stands in the code: `history.append([loss, accuracy])`."""
+    return [
+        part
+        for each in kept
+        for part in ([e.value for e in each.elements] if isinstance(each, cst.List | cst.Tuple) else [each])
+        if part is each or _is_tensor(model.value(part))
+    ]
 
 
 def _remedy(model: Model, addition: Addition) -> str:
@@ -164,8 +182,9 @@ def _accumulates(model: Model, addition: Addition) -> bool:
             return not _is_wanted(model, addition)
         case "round" if model.own(Kept).use_as_tensor(addition) is None:
             large = any(model.scalars.is_scalar(kept) is False for kept in _tensors(model, addition))
-            few = model.own(Containers).holds_few(addition) or model.own(Kept).is_of_episode(addition)
-            return large and not few
+            kept = model.own(Kept)
+            few = model.own(Containers).holds_few(addition) or kept.is_of_episode(addition)
+            return large and not few and not kept.goes_into_ops(addition)
     return False
 
 

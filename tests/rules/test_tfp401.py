@@ -31,6 +31,29 @@ while True:
     update(np.concatenate([value for _, value in rollout]))
 """
 SILENT = {
+    "outputs of which parts go into ops right behind the loop": """
+        class Finder:
+            def find(self, image, sizes):
+                outputs = []
+                for size in sizes:
+                    outputs.append(model(tf.image.resize(image, size)))
+                for i in range(len(sizes)):
+                    scores = outputs[i][0][..., 1]
+                    self.keep(scores, sizes[i])
+            def keep(self, scores, size):
+                self.found = tf.where(scores > 0.5)
+        finder = Finder()
+        for image in images:
+            finder.find(image, read_sizes())
+        """,
+    "some hundred losses in all, in rows with others": """
+        def fit(epochs=100):
+            history = []
+            for epoch in range(epochs):
+                loss = tf.reduce_mean(train_step(x, y))
+                history.append([loss, tf.reduce_max(y)])
+            return np.array(history)
+        """,
     "tensors that end in one by the list's own name": """
         def extract(dataset):
             outputs = []
@@ -340,6 +363,24 @@ SILENT = {
 }
 
 FLAGGED = {
+    "outputs of which parts go to the host right behind the loop": (
+        """
+        class Finder:
+            def find(self, image, sizes):
+                outputs = []
+                for size in sizes:
+                    outputs.append(model(tf.image.resize(image, size)))
+                for i in range(len(sizes)):
+                    scores = outputs[i][0][..., 1]
+                    self.keep(scores, sizes[i])
+            def keep(self, scores, size):
+                self.found = np.where(scores > 0.5)
+        finder = Finder()
+        for image in images:
+            finder.find(image, read_sizes())
+        """,
+        [6],
+    ),
     "the answers of all episodes": (
         """
         actions = []
@@ -861,8 +902,10 @@ def test_an_attribute_is_copied_by_the_hundred() -> None:
 
 def test_a_loop_of_few_steps_is_left_as_it_is() -> None:
     loop = "losses = []\nfor step in range({}):\n    x, y = next(batches)\n    losses.append(tf.reduce_mean(train_step(x, y)))\n"
-    train = "def train():\n" + indent(loop, "    ")
-    assert notes("TFP401", _HEAD + train.format(50)) == ["no fix: the loop runs 50 times alone (line 11)"]
+    assert flagged("TFP401", _HEAD + loop.format(50)) == []  # little is kept
+    first, *lines = loop.format(50).splitlines(keepends=True)
+    again = f"{first}def learn():\n{''.join('    ' + line for line in lines)}while True:\n    learn()\n"
+    assert notes("TFP401", _HEAD + again) == ["no fix: the loop runs 50 times alone (line 11)"]
     assert "if len(losses) % 100 == 0:" in fixed("TFP401", _HEAD + loop.format(5000))
 
 
