@@ -121,6 +121,26 @@ SILENT = {
 }
 
 
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("settings.name", "reads the same file on each step; read it once"),
+        ("names[step]", "reads a file on each step; read files in a `tf.data` pipeline"),
+    ],
+)
+def test_tells_a_file_that_is_the_same_on_each_step(tmp_path: Path, path: str, message: str) -> None:
+    program = f"""
+    import argparse
+    from pictures import picture
+    settings = argparse.ArgumentParser().parse_args()
+    for step in range(9000):
+        x = picture({path})
+        model.train_on_batch(x, x)
+    """
+    (finding,) = found(tmp_path, program)
+    assert message in finding.message
+
+
 @pytest.mark.parametrize(("program", "expected"), FLAGGED.values(), ids=FLAGGED.keys())
 def test_flags_what_a_training_loop_reads(tmp_path: Path, program: str, expected: list[int]) -> None:
     assert rows(tmp_path, program) == expected

@@ -8,10 +8,8 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
-from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.model import Loop, Model
-from tflint_perf.analysis.python.scopes import Binding
-from tflint_perf.analysis.python.syntax import argument, calls_below, names_read
+from tflint_perf.analysis.python.syntax import argument, calls_below
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_expression
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -108,7 +106,7 @@ class FileReadPerStep(Rule):
                     as_measured=not ahead and _parses_lines(model, call),
                     minor=ahead,
                 )
-            elif loop is None and all(_is_given_the_same(model, arg.value, 0) for arg in call.args):
+            elif loop is None and all(model.file_reads.is_given_the_same(arg.value) for arg in call.args):
                 yield Report(
                     call,
                     f"`{name}` reads the same file on each step; read it once, above the loop",
@@ -202,30 +200,6 @@ def _around(model: Model, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 def _is_the_same(model: Model, call: cst.Call, loop: Loop) -> bool:
     return not any(model.invariance.varies(arg.value, loop) for arg in call.args)
-
-
-def _is_given_the_same(model: Model, node: cst.BaseExpression, depth: int) -> bool:
-    """Whether `node` is the same in all iterations of the step loops that run it, here or where its function is called."""
-    loop, function = model.loops.step_loop(node), model.function_at(node)
-    if loop is not None:
-        return not model.invariance.varies(node, loop)
-    if function is None or depth > CALLS_DEEP or model.calls.callers_outside(function):
-        return False
-    sites = [site for site in model.calls.sites(function) if model.is_per_step(site)]
-    for name in names_read(node):
-        scope, bindings = model.infer.bindings_reaching(name) or (None, [])
-        if scope is not None and scope.function is None and _is_bound_once(bindings):
-            continue
-        given = model.calls.arguments(function, name.value, sites)
-        if any(binding.kind != "param" for binding in bindings) or not given:
-            return False
-        if not all(_is_given_the_same(model, each, depth + 1) for each in given):
-            return False
-    return bool(sites)
-
-
-def _is_bound_once(bindings: list[Binding]) -> bool:
-    return len(bindings) == 1 and bindings[0].at.block.loop is None
 
 
 def _read_once(edit: Editor, call: cst.Call, loop: Loop) -> Repair | Refusal:

@@ -239,7 +239,9 @@ class Parts:
     # Pauses between steps.
     pauses: Pauses = part("execution.pauses.Pauses", "infer", "calls", "loops")
     # Files that are read.
-    file_reads: FileReads = part("training.file_reads.FileReads", "infer", "calls", "loops", "train_calls")
+    file_reads: FileReads = part(
+        "training.file_reads.FileReads", "infer", "calls", "loops", "invariance", "train_calls"
+    )
     # What may be changed in place.
     in_place: InPlace = part("rewriting.in_place.InPlace", "infer", "calls", "invariance")
     # What makes batches on the host, and how.

@@ -433,6 +433,7 @@ class _Search:
             given=tuple(_from_anywhere(given, file) for given in use.given),
             passed=use.passed,
             files=use.files,
+            steady=use.steady,
             applied=use.applied,
             passing=use.passing
             if use.per_step or judged or makes_loop

@@ -154,6 +154,7 @@ class Use:
     looped: bool = False
     repeated: bool = False
     files: tuple[str | int, ...] = ()
+    steady: tuple[str | int, ...] = ()
     handed: str = ""
     learned_from: bool = False
     applied: bool = False

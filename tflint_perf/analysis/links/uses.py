@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # Kinds of arguments of which more is said than that they are given.
 _TOLD = ("model", *STREAMS)
+# What may be the name of a file, as a setting has it.
+_NAMED = (cst.Name, cst.Attribute, cst.SimpleString)
 
 
 def uses(model: Model) -> Iterator[Use]:
@@ -252,6 +254,15 @@ def _files(model: Model, call: cst.CSTNode) -> Iterator[str | int]:
             yield at if arg.keyword is None else arg.keyword.value
 
 
+def _steady(model: Model, call: cst.CSTNode) -> Iterator[str | int]:
+    """The arguments of a call on each step that are the same each time, by their names or places, as a setting is."""
+    for at, arg in enumerate(call.args if isinstance(call, cst.Call) else ()):
+        if arg.star:
+            return
+        if isinstance(arg.value, _NAMED) and model.file_reads.is_given_the_same(arg.value):
+            yield at if arg.keyword is None else arg.keyword.value
+
+
 def _path_of_object(value: Value) -> str:
     """The path of the class of an object, and "()"; "" where a value is none of a class of the project."""
     if value.kind not in ("instance", "model", "layer"):
@@ -306,6 +317,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         given=tuple(_given(model, place)) if how == "call" else (),
         passed=tuple(_passed(model, place)) if how == "call" else (),
         files=tuple(_files(model, place)) if how == "call" else (),
+        steady=tuple(_steady(model, place)) if how == "call" and per_step else (),
         fed=how == "call" and isinstance(place, cst.Call) and model.feeds.a_step(place),
         guarded=guarded or model.once.runs_seldom(place),
         taped=how == "call" and model.parts_of_steps.belongs(place),

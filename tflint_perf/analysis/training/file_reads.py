@@ -8,11 +8,12 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, last_names
 from tflint_perf.analysis.conventions import names_writing
+from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.short_loops import runs_over_files
 from tflint_perf.analysis.execution.steady_conditions import Usual
 from tflint_perf.analysis.limits import CALLS_DEEP
-from tflint_perf.analysis.python.scopes import Function, Loop
+from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
@@ -38,8 +39,16 @@ _BESIDE: tuple[Beside, ...] = ("step", "thread", "threads", "processes")
 class FileReads:
     """Finds reads of files, and asks what the loops around them do."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, train_calls: TrainCalls) -> None:
+    def __init__(
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        loops: Loops,
+        invariance: Invariance,
+        train_calls: TrainCalls,
+    ) -> None:
         self._infer = infer
+        self._invariance = invariance
         self._calls = calls
         self._loops = loops
         self._walk = infer.walk
@@ -222,6 +231,29 @@ class FileReads:
             self._is_steady(name) for arg in read.args for name in names_read(arg.value)
         )
 
+    def is_given_the_same(self, node: cst.BaseExpression, depth: int = 0) -> bool:
+        """Whether `node` is the same in all iterations of the step loops that run it, here or where its function is called."""
+        loop, function = self._loops.step_loop(node), self._calls.function_at(node)
+        if loop is not None:
+            return not self._invariance.varies(node, loop)
+        if function is None or depth > CALLS_DEEP:
+            return False
+        outside = [caller for caller in self._calls.callers_outside(function) if caller.per_step]
+        sites = [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
+        for name in names_read(node):
+            scope, bindings = self._infer.bindings_reaching(name) or (None, [])
+            if scope is not None and scope.function is None and _is_bound_once(bindings):
+                continue
+            given = self._calls.arguments(function, name.value, sites)
+            if any(binding.kind != "param" for binding in bindings) or (sites and not given):
+                return False
+            at = function.place_of(name.value)
+            if not all({name.value, at, "*"} & {*caller.steady} for caller in outside):
+                return False
+            if not all(self.is_given_the_same(each, depth + 1) for each in given):
+                return False
+        return bool(sites or outside)
+
     def _is_steady(self, name: cst.Name) -> bool:
         attribute = self._walk.parents.get(name)
         found = self._infer.bindings_reaching(name)
@@ -255,3 +287,7 @@ class FileReads:
                 has(self._name(call), "opens-files") and not self._reads(call)
             ):
                 yield call
+
+
+def _is_bound_once(bindings: list[Binding]) -> bool:
+    return len(bindings) == 1 and bindings[0].at.block.loop is None

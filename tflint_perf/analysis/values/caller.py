@@ -95,7 +95,8 @@ class Caller:
     for what is none, or "*" for any. `given` are the arguments from which batches are taken that Python makes, and
     `fed` says that what the call gives goes into a step, `learned_from` into a gradient step, `trains` that a step loop around the call trains, and
     `on_one_graph` that a loop makes the call again and again on the same graph of TensorFlow 1; `looped` that a loop does,
-    whatever it is for, and `repeated` that one of steps or epochs does. `files` are the arguments that name several files, by their names or places; "*" is any argument.
+    whatever it is for, and `repeated` that one of steps or epochs does. `files` are the arguments that name several files, by their names or places; "*" is any argument. So does `steady` with
+    those that are the same in all iterations of the step loops that make it.
     `applied` says that what the call gives are gradients, by which variables are changed there, and `passing` that single
     passes alone, which train nothing, make the call per step. `each_step` leads from a
     step loop to the call, which it ends with; () where none is known that makes it. `times` is how often a program makes the call in
@@ -122,6 +123,7 @@ class Caller:
     looped: bool = False
     repeated: bool = False
     files: tuple[str | int, ...] = ()
+    steady: tuple[str | int, ...] = ()
     applied: bool = False
     passing: bool = False
     beside: Beside = ""
