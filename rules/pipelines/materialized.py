@@ -7,7 +7,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, last_names, methods
+from tflint_perf.analysis.apis.facts import has, last_names, library, methods
 from tflint_perf.analysis.conventions import names_training_data
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.op_loops import is_read
@@ -72,7 +72,10 @@ class Materializations:
         for found in (*self._lists(), *self._lengths(), *self._sums(), *self._in_loops()):
             known = found.value.pipelines or found.form == "one"
             if known and not any(map(self._is_small, found.value.pipelines)):
-                if found.form not in ("list", "stack") or not self._is_condensed(self._kept(found)):
+                kept = self._kept(found)
+                if found.form not in ("list", "stack") or not (
+                    self._is_condensed(kept) or self._is_for_others(kept)
+                ):
                     yield found
 
     # Forms
@@ -276,6 +279,62 @@ class Materializations:
                 uses = [use for use in self._walk.names.get(name, ()) if self._may_be(use, node)]
                 return bool(uses) and all(self._is_condensed(use, depth + 1) for use in uses)
         return False
+
+    def _is_for_others(self, node: cst.CSTNode) -> bool:
+        """Whether the elements in the list `node` only become arrays, which something takes whole that is not TensorFlow's: an
+        estimator of another library, metrics over all of them."""
+        match self._walk.parents.get(node):
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+                uses = [use for use in self._walk.names.get(name, ()) if self._may_be(use, node)]
+            case _:
+                return False
+        arrays = [self._array_of(use) for use in uses]
+        named = [each for array in arrays if array is not None for each in self._named(array)]
+        takers = [call for each in named if (call := self._taker(each)) is not None]
+        return None not in arrays and bool(takers) and not any(map(self._is_of_tensorflow, takers))
+
+    def _array_of(self, use: cst.Name) -> cst.Call | None:
+        """The array that is made of the items of a list: `np.array([item[0] for item in items])`."""
+        part = self._walk.parents.get(use)
+        made = self._walk.parents.get(part) if isinstance(part, cst.CompFor) else use
+        outer = self._call_around(made) if made is not None else None
+        return outer if outer is not None and has(self._builtin(outer), "makes-array") else None
+
+    def _named(self, array: cst.Call) -> Iterator[cst.Name]:
+        """Where an array is read by its name: also one of several, `x, y = np.array(…), np.array(…)`."""
+        statement = self._walk.statement_of(array)
+        if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+            return
+        for name in target_names(statement.targets[0].target):
+            yield from (
+                use
+                for use in self._walk.names.get(name.value, ())
+                if use is not name and self._may_be(use, statement.value)
+            )
+
+    def _taker(self, use: cst.Name) -> cst.Call | None:
+        """The call that is given an array by its name."""
+        arg = self._walk.parents.get(use)
+        call = self._walk.parents.get(arg) if isinstance(arg, cst.Arg) else None
+        return call if isinstance(call, cst.Call) else None
+
+    def _is_of_tensorflow(self, call: cst.Call) -> bool:
+        """Whether `call` may be one of TensorFlow or Keras, or of a model: none of another library's functions or objects, nor of an
+        object of the project's own."""
+        name = self._builtin(call)
+        if not name and isinstance(call.func, cst.Attribute):
+            asked = call.func.value
+            if self._infer.value(asked).kind == "instance":
+                return False
+            found = self._infer.bindings_reaching(asked) if isinstance(asked, cst.Name) else None
+            made = found[1][0].value if found is not None and len(found[1]) == 1 else None
+            names = self._infer.names
+            name = (
+                names.qualified(made.func) or names.dotted(made.func) or ""
+                if isinstance(made, cst.Call)
+                else ""
+            )
+        return not name or library(name) in ("tensorflow", "keras")
 
     def _may_be(self, name: cst.Name, value: cst.CSTNode) -> bool:
         """Whether `name` is read where it may stand for what `value` gave."""

@@ -35,6 +35,14 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "what becomes arrays for an estimator of another library": """
+        from sklearn.svm import SVR
+        model.fit(train_ds)
+        rows = list(train_ds.as_numpy_iterator())
+        inputs, targets = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+        estimator = SVR()
+        estimator.fit(inputs, targets)
+        """,
     "one element of a few, of test data, or of what may be no dataset": """
         a = list(test_ds)[0]
         b = list(train_ds.take(1))[0]
@@ -138,6 +146,12 @@ SILENT = {
     "stars": "n = len(list(*train_ds))\nn = len(list())\nn = sum()",
 }
 FLAGGED = {
+    "what becomes arrays for a model of Keras": """
+        model.fit(train_ds)
+        rows = list(train_ds.as_numpy_iterator())  # <-
+        inputs, targets = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+        model.fit(inputs, targets)
+        """,
     "all elements, for the size of the first": """
         def samples(parts, name):
             size = len(list(parts[name].as_numpy_iterator())[0][0])  # <-
