@@ -21,6 +21,7 @@ from tflint_perf.rule import Claim, Repair, Report, Rule
 from .doubles import DoubleFeed, Doubles
 
 # It has to have something to suppress.
+_DOUBLES = re.compile(rb"\b(?:tf|tensorflow)\.(?:float64|double)\b")
 _SUPPRESSION = re.compile(r"#\s*(noqa\b|tflint-perf\s*:)", re.IGNORECASE)
 
 
@@ -60,7 +61,8 @@ class DoublePrecision(Rule):
     ## What is left alone
 
     A line with a comment, which may say why; arrays that are given to `fit`, which casts them once, or that a `map`
-    of the pipeline may cast; arrays of unknown type; files that mention float64 elsewhere. A policy where the other
+    of the pipeline may cast; arrays of unknown type; files that mention float64 elsewhere. A policy beside modules of the project
+    that make tensors of float64, or where the other
     branch of an `if` sets another, or that whoever runs the program chose (`if dtype == tf.float64`), or in files that, by their names, solve differential equations or use L-BFGS. A policy
     has no fix.
 
@@ -82,6 +84,8 @@ class DoublePrecision(Rule):
             given = argument(call, 0) or (call.args[0].value if call.args else None)
             if string(given) != "float64" or _has_comment(model, call) or _solves(model):
                 continue
+            if any(map(_DOUBLES.search, model.infer.texts_of_imports)):
+                continue  # with what is written in double precision there, float32 can't be mixed
             if not _is_chosen(model, call) and not _is_asked_for(model, call):
                 yield Report(
                     call,

@@ -10,6 +10,7 @@ import pytest
 from tests.rules.support import findings, fixed, flagged, notes
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.check import check_source
+from tflint_perf.project.linting import lint_files
 from tflint_perf.text.source import Source
 
 CODE = "TFP605"
@@ -254,3 +255,18 @@ def test_an_array_that_is_drawn_from_an_iterator_on_each_step_is_flagged() -> No
             optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
         """
     assert rows(source) == [2]
+
+
+@pytest.mark.parametrize(("made", "rows"), [("tf.float64", []), ("tf.float32", [3])])
+def test_a_policy_may_be_for_modules_that_compute_in_double_precision(
+    tmp_path: Path, made: str, rows: list[int]
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "tables.py").write_text(f"import tensorflow as tf\nTABLE = tf.constant([1.0, 0.5], {made})\n")
+    (tmp_path / "train.py").write_text(
+        "import tables\nimport tensorflow as tf\ntf.keras.backend.set_floatx('float64')\n"
+        "tf.keras.Sequential().fit(x, y)\n"
+    )
+    settings = Settings(root=tmp_path, rules=frozenset({"TFP605"}), project_root=tmp_path)
+    (result,) = lint_files([tmp_path / "train.py"], settings, 1)
+    assert [finding.start.row for finding in result.findings] == rows
