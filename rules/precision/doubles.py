@@ -11,13 +11,24 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has, last_names, methods
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steps import GradientSteps
-from tflint_perf.analysis.limits import NAMES_DEEP
+from tflint_perf.analysis.limits import CALLS_DEEP, NAMES_DEEP
+from tflint_perf.analysis.pipelines.consumption import Consumption
 from tflint_perf.analysis.pipelines.pipelines import Pipelines
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding
-from tflint_perf.analysis.python.syntax import argument, callee_name, has_stars, keyword_argument
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    descendants,
+    has_stars,
+    is_name,
+    keyword_argument,
+    target_names,
+)
+from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.named_calls import GENERATOR
+from tflint_perf.analysis.values.iterables import with_targets
+from tflint_perf.analysis.values.named_calls import GENERATOR, builtin_or_qualified
 from tflint_perf.analysis.values.values import Pipeline, Value
 from tflint_perf.records import dataclass
 
@@ -43,12 +54,19 @@ class DoubleFeed:
 class Doubles:
     """Finds float64 arrays that a float32 model casts on each step."""
 
-    needs = ("infer", "loops", "steps", "pipelines", "text")
+    needs = ("infer", "calls", "loops", "steps", "pipelines", "text")
 
     def __init__(
-        self, infer: Inference, loops: Loops, steps: GradientSteps, pipelines: Pipelines, text: str
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        loops: Loops,
+        steps: GradientSteps,
+        pipelines: Pipelines,
+        text: str,
     ) -> None:
         self._infer = infer
+        self._calls = calls
         self._loops = loops
         self._steps = steps
         self._pipelines = pipelines
@@ -70,13 +88,48 @@ class Doubles:
 
     def _in_datasets(self) -> Iterator[cst.BaseExpression]:
         """The input arrays of the datasets that a model is trained on."""
-        consumed = [c.value for c in self._pipelines.consumptions() if c.use == "train"]
+        consumed = [
+            c.value
+            for c in self._pipelines.consumptions()
+            if c.use == "train" and not self._is_only_compared(c)
+        ]
         consumed += self._drawn()
         for value in consumed if consumed and self._runs_keras() else ():
             for pipeline in value.pipelines:
                 given = _sliced(pipeline)
                 if given is not None:
                     yield given
+
+    def _is_only_compared(self, consumed: Consumption) -> bool:
+        """Whether the loop that goes over a dataset, beside others, gives its elements to no model: a loss casts the targets."""
+        node = consumed.loop.node if consumed.loop is not None else None
+        if not isinstance(node, cst.For) or not isinstance(consumed.node, cst.Name):
+            return False
+        names = {
+            name.value
+            for given, target in with_targets(self._infer, node.iter, node.target)
+            if isinstance(target, cst.Name) and is_name(given, consumed.node.value)
+            for name in target_names(target)
+        }
+        given_to = [
+            part
+            for part in descendants(node.body)
+            if isinstance(part, cst.Call)
+            and any(isinstance(arg.value, cst.Name) and arg.value.value in names for arg in part.args)
+        ]
+        return bool(given_to) and not any(self._may_ask_model(call, 0) for call in given_to)
+
+    def _may_ask_model(self, call: cst.Call, depth: int) -> bool:
+        """Whether `call`, or what it runs, may be one of a model: all but functions of libraries, and of this file that call those
+        alone."""
+        if self._infer.value(call.func).kind in ("model", "layer"):
+            return True
+        if builtin_or_qualified(self._infer, call.func):
+            return False
+        targets = self._calls.targets(call) if depth < CALLS_DEEP else []
+        return not targets or any(
+            self._may_ask_model(below, depth + 1) for target in targets for below in target.calls
+        )
 
     def _drawn(self) -> Iterator[Value]:
         """The iterators of which each gradient step takes a batch: `next(batches)`."""

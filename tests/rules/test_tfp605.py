@@ -44,6 +44,17 @@ def fitted(images: str) -> str:
 
 
 SILENT = {
+    "targets, which only a loss is given": """
+        def compare(x, y):
+            return tf.reduce_mean(tf.keras.losses.mean_squared_error(x, y))
+        targets = rng.normal(size=(9, 28))
+        wanted = tf.data.Dataset.from_tensor_slices(targets).batch(32)
+        given = tf.data.Dataset.from_tensor_slices(load()).batch(32)
+        for step, (y, x) in enumerate(zip(wanted, given)):
+            with tf.GradientTape() as tape:
+                loss = compare(y, model(x))
+            update(tape.gradient(loss, model.trainable_variables))
+        """,
     "a policy of another type": """
         tf.keras.backend.set_floatx("float16")
         tf.keras.mixed_precision.set_global_policy("mixed_float16")
@@ -270,3 +281,16 @@ def test_a_policy_may_be_for_modules_that_compute_in_double_precision(
     settings = Settings(root=tmp_path, rules=frozenset({"TFP605"}), project_root=tmp_path)
     (result,) = lint_files([tmp_path / "train.py"], settings, 1)
     assert [finding.start.row for finding in result.findings] == rows
+
+
+def test_the_inputs_beside_targets_are_cast() -> None:
+    source = """
+        inputs = rng.normal(size=(9, 28))
+        wanted = tf.data.Dataset.from_tensor_slices(load()).batch(32)
+        given = tf.data.Dataset.from_tensor_slices(inputs).batch(32)
+        for step, (y, x) in enumerate(zip(wanted, given)):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(y - model(x)))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        """
+    assert rows(source) == [3]
