@@ -6,7 +6,9 @@ from collections.abc import Iterator, Set
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.decided import Decided
 from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.python.dead_code import never_runs
 from tflint_perf.analysis.python.flow import runs_beside
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
@@ -51,6 +53,7 @@ class ForwardPasses:
         "single_passes",
         "parts_of_steps",
         "tracing",
+        "decided",
         ModelCalls,
     )
 
@@ -63,6 +66,7 @@ class ForwardPasses:
         single_passes: SinglePasses,
         parts_of_steps: PartsOfSteps,
         tracing: Tracing,
+        decided: Decided,
         model_calls: ModelCalls,
     ) -> None:
         self._infer = infer
@@ -72,6 +76,7 @@ class ForwardPasses:
         self._single_passes = single_passes
         self._parts_of_steps = parts_of_steps
         self._tracing = tracing
+        self._decided = decided
         self._model_calls = model_calls
 
     def all(self) -> Iterator[ForwardPass]:
@@ -107,11 +112,18 @@ class ForwardPasses:
             told: list[ForwardPass] = []
             for one_pass in self._passes(calls):
                 one = ForwardPass(function, loop, one_pass)
-                if not self._is_in_single_pass(one) and not any(
-                    self._is_instead(one, other) for other in told
+                if (
+                    not self._is_left_out(one)
+                    and not self._is_in_single_pass(one)
+                    and not any(self._is_instead(one, other) for other in told)
                 ):
                     told.append(one)
                     yield one
+
+    def _is_left_out(self, one: ForwardPass) -> bool:
+        """Whether no step makes the pass, but one in another branch."""
+        call = one.calls[0]
+        return never_runs(self._infer.walk, call) or self._decided.is_left_out_of_steps(call)
 
     def _is_instead(self, one: ForwardPass, other: ForwardPass) -> bool:
         """Whether a step makes one pass or the other, and what compiles that compiles both: one model that is given the

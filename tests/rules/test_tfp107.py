@@ -623,6 +623,22 @@ FLAGGED = {
         """,
         [4, 6],
     ),
+    "the branch that steps take, where callers say which": (
+        """
+        def rollout(steps, mirrored):
+            for _ in range(steps):
+                if mirrored:
+                    z = model(tf.reverse(env.observe(), [1]))
+                else:
+                    z = model(env.observe())
+                env.step(z)
+        for step, (x, y) in enumerate(dataset):
+            model.train_on_batch(x, y)
+            if step % 100 == 0:
+                rollout(1000, False)
+        """,
+        [7],
+    ),
     "two models in the branches of a loop, and one twice in a step": (
         """
         other = tf.keras.models.clone_model(model)
