@@ -30,6 +30,27 @@ VALUES = [
     ("def f(task, y):\n  task.net(y, training=True)\n  x = task.net\n  x", "model"),
     ("def f(task, y):\n  task.step(y, training=True)\n  x = task.step\n  x", "unknown"),
     ("def f(task, other, y):\n  task.net(y, training=True)\n  x = other.net\n  x", "unknown"),
+    (
+        "def build():\n  model = keras.Sequential()\n  model.compile(loss='mse')\n  return model\n"
+        "class A:\n"
+        "  def __init__(self, model):\n    self.near = model(3)\n    self.far = model(3)\n"
+        "  def f(self, a, b):\n"
+        "    self.near.fit(a, b)\n    self.near.load_weights(a)\n"
+        "    self.far.set_weights(self.near.get_weights())\n"
+        "    x = self.far\n    x",
+        "model",
+    ),
+    (
+        "class A:\n  def f(self):\n    self.far.set_weights(self.near.get_weights())\n    x = self.far\n    x",
+        "unknown",
+    ),
+    (
+        "class A:\n"
+        "  def f(self):\n"
+        "    self.far.set_weights(self.near.get_weights())\n    self.near.set_weights(self.far.get_weights())\n"
+        "    x = self.far\n    x",
+        "unknown",
+    ),
     ("x = keras.layers.Dense(1)\nx", "layer"),
     ("x = keras.layers.Dense(1)(y)\nx", "tensor"),
     ("x = keras.optimizers.Adam()\nx", "optimizer"),

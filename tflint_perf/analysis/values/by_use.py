@@ -11,7 +11,13 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has, last_names, library, methods
 from tflint_perf.analysis.conventions import names_a_model
 from tflint_perf.analysis.limits import CALLS_DEEP
-from tflint_perf.analysis.python.syntax import argument, is_name, keyword_argument, last_name, target_names
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    keyword_argument,
+    last_name,
+    same_code,
+    target_names,
+)
 from tflint_perf.analysis.values.frameworks import imports_another
 from tflint_perf.analysis.values.values import NOWHERE, UNKNOWN, Value, stream_from
 
@@ -28,6 +34,8 @@ _ON_BATCHES = ("train_on_batch", "test_on_batch", "predict_on_batch")
 OF_MODELS = frozenset((*_OF_MODELS, *_ALSO_OF_MODELS, *_ON_BATCHES, "fit_generator", "summary"))
 # What an object has that is no layer nor function: a model, where inputs of Keras are given to it.
 _BEYOND_LAYERS = ("predict", "evaluate", "fit", *_ON_BATCHES)
+# What no tensor is asked for, but a model is, which a function gave.
+_OF_TRAINED = ("fit", "compile", "set_weights")
 _MODEL = Value("model")
 # What only a dataset has, and what only a dataset has together.
 _OF_DATASETS = frozenset({"prefetch", "padded_batch", "num_parallel_calls"})
@@ -66,6 +74,8 @@ class ByUse:
         if home.function is None or not names_a_model(name) or home.bindings[name][0].kind != "param":
             return False
         calls = self._called.get((home, name), ())
+        if any(map(self._gives_model, calls)):
+            return False
         if calls and any(map(self._is_of_function, self._homes.get(name, ()))):
             return True  # the functions of a file mean the same by it
         return any(map(self._takes_tensor, calls)) or any(self._gives_tensor(call, home) for call in calls)
@@ -110,11 +120,12 @@ class ByUse:
         return found
 
     def _gives_model(self, call: cst.Call) -> bool:
-        """Whether a name that `call` gives is asked to train: `net = new_net(units=64, training=True)`, `net.fit(…)`."""
+        """Whether what is given a name or an attribute by `call` is asked to train, or given weights: `net = new_net(units=64,
+        training=True)`, `net.fit(…)`."""
         match self._walk.parents.get(call):
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
-                asked = (node for word in ("fit", "compile") for node in self._walk.attributes.get(word, ()))
-                return any(is_name(node.value, name) for node in asked)
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() | cst.Attribute() as made)]):
+                asked = (node for word in _OF_TRAINED for node in self._walk.attributes.get(word, ()))
+                return any(same_code(node.value, made) for node in asked)
         return False
 
     def _compiled_with_loss(self) -> Iterator[cst.BaseExpression]:
@@ -281,8 +292,27 @@ class ByUse:
         if known is None and name == "model" and self._infer.classes.keras_kind(klass) == "callback":
             known = self._attributes[klass, name] = _MODEL  # Keras sets it
         if known is None:
-            known = self._attributes[klass, name] = _MODEL if self._is_model_of(klass, name) else UNKNOWN
+            self._attributes[klass, name] = UNKNOWN  # where it is asked about on the way
+            is_model = self._is_model_of(klass, name) or self._is_given_weights(klass, name)
+            known = self._attributes[klass, name] = _MODEL if is_model else UNKNOWN
         return known
+
+    def _is_given_weights(self, klass: Class, name: str) -> bool:
+        """Whether an attribute is given the weights of a model, so that it is one as well: `self.target.set_weights(
+        self.online.get_weights())`."""
+        if not self._may_be_of_keras:
+            return False
+        for call in self._walk.calls.get("set_weights", ()):
+            match call:
+                case cst.Call(
+                    func=cst.Attribute(value=cst.Attribute(attr=cst.Name(attribute)) as given),
+                    args=[
+                        cst.Arg(value=cst.Call(func=cst.Attribute(value=asked, attr=cst.Name("get_weights"))))
+                    ],
+                ) if attribute == name and self._is_of(given, klass):
+                    if self._infer.value(asked).kind == "model":
+                        return True
+        return False
 
     def _is_model_of(self, klass: Class, name: str) -> bool:
         if not self._may_be_of_keras:
