@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import libcst as cst
 
+from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import is_constant, is_name
 from tflint_perf.edit.arguments import for_all_shapes
 from tflint_perf.edit.editor import Editor
@@ -69,12 +70,17 @@ def forward_function(
 ) -> ForwardFunction:
     """The function that does what `forward` says, above the statement `home` or where an earlier call has it.
 
-    The model of an attribute is given to a function of the module: a method would keep to the one that it first met. Each attribute
-    has its own: the first call may make the variables of a model, and no later one those of another.
+    The model of an attribute that may hold another one later is given to a function of the module: a method would keep to the one
+    that it first met. Each attribute has its own: the first call may make the variables of a model, and no later one those of another.
     The fixes of several calls share what they insert, so that each can be made with the others and without them.
     """
     given = ""
-    if forward.owner and isinstance(forward.model, cst.Attribute) and forward.does == (_FORWARD,):
+    if (
+        forward.owner
+        and isinstance(forward.model, cst.Attribute)
+        and forward.does == (_FORWARD,)
+        and not _makes_its_own(edit, call, forward)
+    ):
         given, home = edit.text(forward.model), edit.outermost(home)
         forward = replace(forward, owner="", is_given=True, given_as="model")
     spelled, imports = edit.spell("function", home)
@@ -97,6 +103,23 @@ def forward_function(
     if key is not None:
         edit.shared[key] = made
     return made
+
+
+def _makes_its_own(edit: Editor, call: cst.CSTNode, forward: Forward) -> bool:
+    """Whether each object makes the model of an attribute in its constructor, and has no other one later. Then a method does,
+    which TensorFlow calls in less time than a function that it has to compare models for."""
+    node, model = forward.model, edit.model
+    if not isinstance(node, cst.Attribute) or not is_name(node.value, forward.owner):
+        return False
+    match model.infer.classes.bindings_of(node):
+        case [Binding(kind="assign", value=cst.Call()) as made]:
+            maker = made.at.block.function
+            return (
+                maker is not None
+                and maker.name == "__init__"
+                and model.tracing.obstacle_to_keeping(node, model.function_at(call)) is None
+            )
+    return False
 
 
 def _code(edit: Editor, home: cst.CSTNode, forward: Forward, spelled: str) -> Callable[[str], str]:

@@ -35,6 +35,15 @@ for step in range(10_000):
     state, reward = environment.step(agent.act(state))
     agent.worth(state)
 """
+# Another model may be loaded later, as when training goes on.
+LOADING = AGENT.replace(
+    "    def act",
+    """    def load(self, path):
+        self.model = tf.keras.models.load_model(path)
+        self.target = tf.keras.models.load_model(path)
+
+    def act""",
+)
 MODELS = """\
 import numpy as np
 import tensorflow as tf
@@ -76,6 +85,13 @@ def made(code: str, source: str) -> list[str]:
 )
 def test_the_calls_of_one_model_in_a_class_share_a_function(code: str, act: str, worth: str) -> None:
     text = fixed(code, AGENT.format(act, worth), bold=True)
+    assert text.count("@tf.function") == text.count("    def _run_model(self, inputs):") == 1
+    assert text.count("self._run_model(tf.convert_to_tensor(") == 2
+
+
+def test_the_calls_of_a_model_that_may_be_another_one_later_share_a_function_of_the_module() -> None:
+    act, worth = "return self.model.predict(state)[0]", "return self.model.predict(following)[0]"
+    text = fixed("TFP105", LOADING.format(act, worth), bold=True)
     assert text.count("@tf.function") == 1
     assert text.count("run_model(self.model, tf.convert_to_tensor(") == 2
     assert text.index("def run_model(model, inputs):") < text.index("class Agent:")
@@ -83,15 +99,39 @@ def test_the_calls_of_one_model_in_a_class_share_a_function(code: str, act: str,
 
 def test_a_function_is_given_whatever_model_the_attribute_holds_then_and_each_attribute_has_its_own() -> None:
     """One for both would make the variables of the second model in a later trace, which TensorFlow refuses."""
-    act = "return self.model.predict(state)[0]"
-    text = fixed("TFP105", AGENT.format(act, "return self.target.predict(following)[0]"), bold=True)
+    act, worth = "return self.model.predict(state)[0]", "return self.target.predict(following)[0]"
+    text = fixed("TFP105", LOADING.format(act, worth), bold=True)
     assert "def run_model(model, inputs):\n    return model(inputs, training=False)\n" in text
     assert "def run_target(model, inputs):\n    return model(inputs, training=False)\n" in text
     assert "run_model(self.model, " in text and "run_target(self.target, " in text
 
 
-def test_each_class_has_a_function_of_its_own() -> None:
+@pytest.mark.parametrize(
+    ("constructor", "is_method"),
+    [
+        ("def __init__(self):\n        self.model = build()", True),
+        ("def __init__(self, model):\n        self.model = model", False),
+        ("def __init__(self, model):\n        self.model = model or build()", False),
+        (
+            "def __init__(self):\n        self.begin()\n    def begin(self):\n        self.model = build()",
+            False,
+        ),
+    ],
+)
+def test_a_model_that_each_object_makes_and_keeps_is_called_by_a_method(
+    constructor: str, is_method: bool
+) -> None:
+    build = "def build():\n    return tf.keras.Sequential([tf.keras.layers.Dense(2)])\n\n\nclass Agent:\n"
     source = AGENT.format("return self.model.predict(state)[0]", "return 1.0")
+    rest = source.partition("\n\n    def act")
+    source = f"{source.partition('class')[0]}{build}    {constructor}{rest[1]}{rest[2]}"
+    source = source.replace("Agent()", "Agent(build())" if "model):" in constructor else "Agent()")
+    (name,) = made("TFP105", source)
+    assert name == ("def _run_model(self, inputs):" if is_method else "def run_model(model, inputs):")
+
+
+def test_each_class_has_a_function_of_its_own() -> None:
+    source = LOADING.format("return self.model.predict(state)[0]", "return 1.0")
     classes = source.partition("class Agent:")[2].partition("\n\nagent = Agent()")[0]
     loop = "\n\nother = Other()\nfor step in range(10_000):\n    state = environment.step(other.act(state))\n"
     first = source + f"\n\nclass Other:{classes}" + loop
@@ -102,9 +142,14 @@ def test_each_class_has_a_function_of_its_own() -> None:
 
 def test_calls_of_different_meaning_have_a_function_each() -> None:
     act = "return int(np.argmax(self.model(state, training=False)[0]))"
-    assert made("TFP107", AGENT.format(act, "return float(np.max(self.model(following)[0]))")) == [
+    worth = "return float(np.max(self.model(following)[0]))"
+    assert made("TFP107", LOADING.format(act, worth)) == [
         "def run_model(model, inputs):",
         "def run_model_2(model, inputs):",
+    ]
+    assert made("TFP107", AGENT.format(act, worth)) == [
+        "def _run_model(self, inputs):",
+        "def _run_model_2(self, inputs):",
     ]
 
 
@@ -174,12 +219,15 @@ def test_what_a_branch_defines_is_used_in_no_other() -> None:
     assert made("TFP105", source) == ["def run_model(inputs):", "def run_model_2(inputs):"]
 
 
-def test_a_function_that_an_earlier_fix_left_is_used_again() -> None:
-    first = fixed("TFP105", AGENT.format("return self.model.predict(state)[0]", "pass"), bold=True)
+@pytest.mark.parametrize(
+    ("agent", "call"), [(AGENT, "self._run_model("), (LOADING, "run_model(self.model, ")]
+)
+def test_a_function_that_an_earlier_fix_left_is_used_again(agent: str, call: str) -> None:
+    first = fixed("TFP105", agent.format("return self.model.predict(state)[0]", "pass"), bold=True)
     second = first.replace("        pass\n", "        return self.model.predict(following)[0]\n")
     text = fixed("TFP105", second, bold=True)
     assert text.count("@tf.function") == 1
-    assert "return run_model(self.model, tf.convert_to_tensor(following)).numpy()[0]" in text
+    assert f"return {call}tf.convert_to_tensor(following)).numpy()[0]" in text
 
 
 def test_a_diff_of_all_fixes_imports_tensorflow_once(tflint_perf: CommandLine) -> None:
@@ -190,17 +238,14 @@ def test_a_diff_of_all_fixes_imports_tensorflow_once(tflint_perf: CommandLine) -
     ran = tflint_perf("--diff", "--bold-fixes", "--unsafe-fixes", "--select=TFP105,TFP404", "train.py")
     added = [line for line in ran.out.splitlines() if line.startswith("+")]
     assert added.count("+import tensorflow as tf") == 1
-    assert added.count("+@tf.function(reduce_retracing=True)") == 1
+    assert added.count("+    @tf.function(reduce_retracing=True)") == 1
     assert any("set_memory_growth" in line for line in added)
 
 
 def test_each_of_several_inputs_becomes_a_tensor_by_itself() -> None:
     act = "return self.model.predict([state, action])[0]"
     text = fixed("TFP105", AGENT.format(act, "return 1.0"), bold=True)
-    assert (
-        "run_model(self.model, tf.nest.map_structure(tf.convert_to_tensor, [state, action])).numpy()[0]"
-        in text
-    )
+    assert "self._run_model(tf.nest.map_structure(tf.convert_to_tensor, [state, action])).numpy()[0]" in text
 
 
 @pytest.mark.parametrize(
@@ -272,7 +317,7 @@ def test_a_model_that_is_replaced_between_steps_is_trained_by_no_step_that_keeps
 def test_what_predict_is_told_of_one_batch_goes() -> None:
     act = "return self.model.predict(state, batch_size=32, verbose=0)[0]"
     text = fixed("TFP105", AGENT.format(act, "return 1.0"), bold=True)
-    assert "return run_model(self.model, tf.convert_to_tensor(state)).numpy()[0]" in text
+    assert "return self._run_model(tf.convert_to_tensor(state)).numpy()[0]" in text
 
 
 def test_a_list_of_numbers_may_be_one_input() -> None:

@@ -535,10 +535,40 @@ def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: P
     assert_prints_the_same(source, after, tmp_path, forks)
 
 
-def test_calls_that_share_a_compiled_function_give_what_they_gave(tmp_path: Path, forks: Forks) -> None:
-    after = fixed("TFP105", PREDICTIONS, bold=True)
-    assert (after.count("@tf.function"), after.count("run_model(self.model, ")) == (1, 2)
-    assert_prints_the_same(PREDICTIONS, after, tmp_path, forks)
+# Two objects share a model.
+SHARED = (
+    PREDICTIONS.replace("def __init__(self):", "def __init__(self, model):")
+    .replace(
+        "self.model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])",
+        "self.model = model",
+    )
+    .replace(
+        "agent, rng = Agent(), ",
+        "model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])\n"
+        "other, agent, rng = Agent(model), Agent(model), ",
+    )
+)
+# Each object has a model and a method of its own.
+TWO_AGENTS = PREDICTIONS.replace("agent, rng = Agent(), ", "other, agent, rng = Agent(), Agent(), ").replace(
+    "agent.act(state), ", "(agent if len(agent.memory) % 2 else other).act(state), "
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "call"),
+    [
+        (PREDICTIONS, "self._run_model("),
+        (TWO_AGENTS, "self._run_model("),
+        (SHARED, "run_model(self.model, "),
+    ],
+    ids=["one model", "a model for each object", "a model for two objects"],
+)
+def test_calls_that_share_a_compiled_function_give_what_they_gave(
+    source: str, call: str, tmp_path: Path, forks: Forks
+) -> None:
+    after = fixed("TFP105", source, bold=True)
+    assert (after.count("@tf.function"), after.count(call)) == (1, 2)
+    assert_prints_the_same(source, after, tmp_path, forks)
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
