@@ -73,6 +73,7 @@ class Syncs:
         self._on_each_step: dict[cst.CSTNode, bool] = {}
         self._asked_for: dict[cst.CSTNode | None, set[str]] = {}
 
+    @remembered
     def decides(self, statement: cst.If | cst.While) -> bool:
         """Whether each step copies a tensor to decide by it how to go on: `if metric.result() < 0.01: break`. A count of steps
         is left out, since Python can count as well."""
