@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textwrap import dedent, indent
+from textwrap import dedent
 
 import pytest
 
