@@ -111,6 +111,7 @@ def test_what_is_least_is_no_more_than_what_is_known(source: str, expected: int 
 LENGTHS = {
     "a list": ("here([a, b])", 2),
     "a name of a tuple": ("xs = (a, b, c)\nhere(xs)", 3),
+    "a list, if it is there at all": ("xs, ys = None, None\nif a:\n    xs = [a]\nelif b:\n    xs = [b, c]\nhere(xs)", 2),
     "a dict": ("here({'a': 1, 'b': 2})", 2),
     "a range": ("N = 3\nhere(range(N))", 3),
     "a range by steps": ("here(range(0, 10, 3))", 4),

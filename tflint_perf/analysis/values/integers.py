@@ -277,6 +277,8 @@ class Integers:
         if items is not None:
             return len(items)
         match node:
+            case cst.Name(value="None"):
+                return 0  # whoever iterates over it has another value
             case cst.Dict():
                 plain = all(isinstance(element, cst.DictElement) for element in node.elements)
                 return len(node.elements) if plain else None
