@@ -161,6 +161,7 @@ FLAGGED = {
         for epoch in range(9):
             start = time.time()
             dataset.shuffle(1000)  # <-
+            dataset.shuffle(tf.data.experimental.cardinality(dataset))  # <-
             train(dataset)
             print(time.time() - start)
         """,
