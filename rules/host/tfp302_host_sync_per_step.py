@@ -29,8 +29,6 @@ _EVERY = 100
 # Where a loop is known to be so short that next to nothing would be shown, every tenth step is.
 _SHORT = 500
 _EVERY_IN_SHORT = 10
-# So many copies in all are no loss.
-_FEW_IN_ALL = 100
 # A tensor with a longer name than this is called "a tensor".
 _LONG = 40
 _AS_TENSOR = "add it up on the device, as a tensor"
@@ -240,7 +238,6 @@ def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
     ]
     if (
         not syncs
-        or _runs_seldom(model, statement)
         or model.single_passes.hold(statement)
         or _is_export(model, statement, syncs)
         or _has_waited(model, statement)
@@ -250,12 +247,6 @@ def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
     ):
         return None
     return syncs[0]
-
-
-def _runs_seldom(model: Model, statement: cst.CSTNode) -> bool:
-    """Whether the program makes at most a hundred such steps in all: it waits for some milliseconds."""
-    total = model.totals.at_most(statement)
-    return total is not None and total <= _FEW_IN_ALL
 
 
 def _has_many(model: Model, sync: Sync) -> bool:
