@@ -1749,3 +1749,47 @@ def test_another_file_may_call_what_nothing_in_its_own_does(project: Path) -> No
     loop = "from steps import train_step\nfor x, y in batches():\n    train_step(x, y)\n"
     assert lint(write(project, steps=program), frozenset({"TFP101"})) == {}
     assert lint(write(project, steps=program, more=loop), frozenset({"TFP101"})) == {"steps.py": ["TFP101"]}
+
+
+BRAIN = """
+    import numpy as np
+    from tensorflow import keras
+    class Brain:
+        def __init__(self):
+            self.model = keras.Sequential([keras.layers.Dense(2)])
+        def predict(self, state):
+            return self.model.predict(state.reshape(1, 4))
+    """
+AGENT = """
+    import numpy as np
+    from brain import Brain
+    class Agent:
+        def __init__(self):
+            self.brain = Brain()
+        def learn(self, state):
+            return self.brain.predict(state).max()
+    """
+WORLD = """
+    import gymnasium as gym
+    class World:
+        def __init__(self):
+            self.env = gym.make("CartPole-v1")
+        def run(self, agent):
+            state, _ = self.env.reset()
+            while True:
+                state, reward, done, _, _ = self.env.step(0)
+                agent.{called}(state)
+                if done:
+                    break
+    """
+PLAYING = "from agent import Agent\nfrom world import World\nworld, agent = World(), Agent()\nwhile True:\n    world.run(agent)\n"
+
+
+@pytest.mark.parametrize(("called", "found"), [("learn", True), ("remember", False)])
+@pytest.mark.parametrize("alone", [False, True])
+def test_steps_call_a_method_that_an_object_given_to_them_calls_of_another(
+    project: Path, called: str, found: bool, alone: bool
+) -> None:
+    paths = write(project, brain=BRAIN, agent=AGENT, world=WORLD.format(called=called), main=PLAYING)
+    linted = [path for path in paths if path.name == "brain.py"] if alone else paths
+    assert lint(linted, frozenset({"TFP105"})) == ({"brain.py": ["TFP105"]} if found else {})

@@ -26,6 +26,7 @@ _Place = tuple[Path, str]
 _OWN_METHOD = re.compile(r"::(\w+)\(\)\.(\w+)")
 # What is given to a function of the same file as a parameter, by its name and its place, or a method of that.
 _OF_PARAMETER = re.compile(r"::([\w.>]+)\[(\w+),(-?\d+)\](?:\.(\w+))?")
+_METHOD = re.compile(rb"^[ \t]+def (\w+)\(self\b", re.MULTILINE)
 # Where a function is handed to: what is called, and the name and the place of the argument.
 _HANDED = re.compile(r"(.*)\[(\w*),(\d+)\]")
 
@@ -108,8 +109,15 @@ class _Search:
         self._read: set[Path] = set()
         self._uses: dict[_Place, list[tuple[Path, Use]]] = {}
         self._known: dict[_Place, tuple[Caller, ...]] = {}
-        # Who is given an object calls none that are its own business.
-        methods = (name.rpartition(".")[2] for _, name in bases if "." in name)
+        # Who is given an object calls none that are its own business: those asked about, and those that may call one of these.
+        methods = {name.rpartition(".")[2] for _, name in bases if "." in name}
+        homes = {
+            word
+            for file in {file for file, _ in bases}
+            for word in words_for_callers(file, "", self._packages)
+        }
+        for file in self._importing(homes):
+            methods.update(name.decode() for name in _METHOD.findall(mentions.text(file)))
         self._methods = frozenset(name for name in methods if not name.startswith("_"))
         self._uses_in = UsesIn(files, mentions, self._methods, processes)
         # The uses of what is given as parameters: the function, the parameter, its place, and the method, or "".
