@@ -1760,7 +1760,7 @@ BRAIN = """
         def predict(self, state):
             return self.model.predict(state.reshape(1, 4))
     """
-AGENT = """
+OWNER_OF_BRAIN = """
     import numpy as np
     from brain import Brain
     class Agent:
@@ -1790,6 +1790,6 @@ PLAYING = "from agent import Agent\nfrom world import World\nworld, agent = Worl
 def test_steps_call_a_method_that_an_object_given_to_them_calls_of_another(
     project: Path, called: str, found: bool, alone: bool
 ) -> None:
-    paths = write(project, brain=BRAIN, agent=AGENT, world=WORLD.format(called=called), main=PLAYING)
+    paths = write(project, brain=BRAIN, agent=OWNER_OF_BRAIN, world=WORLD.format(called=called), main=PLAYING)
     linted = [path for path in paths if path.name == "brain.py"] if alone else paths
     assert lint(linted, frozenset({"TFP105"})) == ({"brain.py": ["TFP105"]} if found else {})
