@@ -30,8 +30,7 @@ while True:
         rollout.append((reward, value))
     update(np.concatenate([value for _, value in rollout]))
 """
-SILENT = {
-    "outputs of which parts go into ops right behind the loop": """
+FINDER = """
         class Finder:
             def find(self, image, sizes):
                 outputs = []
@@ -41,11 +40,13 @@ SILENT = {
                     scores = outputs[i][0][..., 1]
                     self.keep(scores, sizes[i])
             def keep(self, scores, size):
-                self.found = tf.where(scores > 0.5)
+                self.found = {library}.where(scores > 0.5)
         finder = Finder()
         for image in images:
             finder.find(image, read_sizes())
-        """,
+        """
+SILENT = {
+    "outputs of which parts go into ops right behind the loop": FINDER.format(library="tf"),
     "some hundred losses in all, in rows with others": """
         def fit(epochs=100):
             history = []
@@ -364,21 +365,7 @@ SILENT = {
 
 FLAGGED = {
     "outputs of which parts go to the host right behind the loop": (
-        """
-        class Finder:
-            def find(self, image, sizes):
-                outputs = []
-                for size in sizes:
-                    outputs.append(model(tf.image.resize(image, size)))
-                for i in range(len(sizes)):
-                    scores = outputs[i][0][..., 1]
-                    self.keep(scores, sizes[i])
-            def keep(self, scores, size):
-                self.found = np.where(scores > 0.5)
-        finder = Finder()
-        for image in images:
-            finder.find(image, read_sizes())
-        """,
+        FINDER.format(library="np"),
         [6],
     ),
     "the answers of all episodes": (

@@ -142,6 +142,27 @@ SILENT = {
     "a star": "ds.map(*args).cache()\nds.shuffle(*args, **more).map(load).shuffle(3).cache(*args)",
 }
 FLAGGED = {
+    "an endless repeat in a branch that raises what is caught": """
+        def batches(d):
+            d = d.map(load)
+            try:
+                if training:
+                    d = d.repeat()
+                    raise KeyError
+            except KeyError:
+                pass
+            return d.cache().batch(32)  # <-
+        """,
+    "an endless repeat in a branch that raises what is suppressed": """
+        import contextlib
+        def batches(d):
+            d = d.map(load)
+            with contextlib.suppress(KeyError):
+                if training:
+                    d = d.repeat()
+                    raise KeyError
+            return d.cache().batch(32)  # <-
+        """,
     "an option that one caller switches on": """
         def batches(scaled=True, flat=False):
             d = ds.map(load).shuffle(99).batch(32)

@@ -52,11 +52,29 @@ def _exclusive(block: Block, taken: dict[cst.CSTNode, str]) -> bool:
 
 def _leaves(block: Block, taken: dict[cst.CSTNode, str]) -> bool:
     """Whether whoever runs `block` leaves the function before what stands behind, in the branches `taken`: its branch ends in
-    `return` or `raise`."""
+    `return` or `raise`, and nothing around goes on from there."""
     current: Block | None = block
     while current is not None and taken.get(current.owner) != current.branch:
         if isinstance(current.owner, cst.If) and current.statements:
-            if isinstance(current.statements[-1], cst.Return | cst.Raise):
+            last = current.statements[-1]
+            if isinstance(last, cst.Return | cst.Raise):
+                return not _goes_on_around(current, last, taken)
+        current = current.parent
+    return False
+
+
+def _goes_on_around(block: Block, last: cst.Return | cst.Raise, taken: dict[cst.CSTNode, str]) -> bool:
+    """Whether code around `block` may run behind its `last` statement: the handlers of a `try`, what stands behind a `with`, which
+    may suppress what is raised, or a `finally` that is among the branches `taken`."""
+    current = block.parent
+    while current is not None:
+        match current.owner:
+            case cst.Try() | cst.TryStar() as around:
+                if taken.get(around) == "finally":
+                    return True
+                if isinstance(last, cst.Raise) and current.branch == "body" and around.handlers:
+                    return True
+            case cst.With() if isinstance(last, cst.Raise):
                 return True
         current = current.parent
     return False
