@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-from rules_table import table
+from rules_table import judged_table, table
 from site_reference import commands_page, seen_of_rules, settings
 from site_rules import symptoms
 from site_sources import readme_section
@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 # What stands between `<!-- settings -->` and `<!-- end of settings -->`; sections of the README by their names.
 PARTS = {
     "rules": table,
+    "judged": judged_table,
     "settings": settings,
     "symptoms": symptoms,
     "what a run sees of each rule": seen_of_rules,

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tflint_perf.catalogue.evidence import all_evidence
+from tflint_perf.catalogue.judged import all_judged
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
 from tflint_perf.cli.rules_list import cost_in_words
 from tflint_perf.config.selection import default_rules
@@ -32,12 +33,33 @@ def rows() -> Iterator[str]:
     on = default_rules(rules, all_evidence())
     for code, rule in rules.items():
         fix = _FIXES.get(rule.fixes, rule.fixes)
-        yield f"| {link_to(rule)} | {finds(rule)} | {fix} | {'on' if code in on else 'off'} | {measured(rule)} |"
+        yield f"| {link_to(rule)} | {finds(rule)} | {fix} | {_default(code, code in on)} | {measured(rule)} |"
+
+
+def _default(code: str, is_on: bool) -> str:
+    """Whether a rule is on, and where readers made it be off, what they said."""
+    judged = all_judged().get(code)
+    seldom = not is_on and judged is not None and judged.is_seldom_right
+    return f"off: {judged.right} of {judged.all} right" if seldom and judged else "on" if is_on else "off"
 
 
 def table() -> str:
     """The table as one text."""
     return "\n".join(rows()) + "\n"
+
+
+def judged_table() -> str:
+    """What readers said of the findings of each rule of which there were enough, the best first."""
+    on = default_rules(catalogue(), all_evidence())
+    rows = sorted(all_judged().items(), key=lambda row: -row[1].right / row[1].all)
+    lines = [
+        f"| {code} | {found.all} | {found.right / found.all:.0%} | {found.arguable / found.all:.0%} | "
+        f"{found.wrong / found.all:.0%} | {'on' if code in on else 'off'} |"
+        for code, found in rows
+        if found.is_enough
+    ]
+    head = ["| rule | judged | right | arguable | wrong | by default |", "|---|---|---|---|---|---|"]
+    return "\n".join([*head, *lines])
 
 
 def link_to(rule: RuleInfo, up: str = "") -> str:

@@ -298,7 +298,8 @@ def test_what_claims_the_symptom_comes_before_what_costs_something_else() -> Non
     codes = ranked_under(
         "memory-grows", "Graphs, traces and models are made again and again, and TensorFlow keeps them."
     )
-    claims = [claims_it(RULES[code], BY_NAME["memory-grows"]) for code in codes]
+    on = default_rules(RULES, EVIDENCE)
+    claims = [claims_it(RULES[code], BY_NAME["memory-grows"]) for code in codes if code in on]
     assert claims == sorted(claims, reverse=True)
     assert set(claims) == {True, False}
 

@@ -15,8 +15,9 @@ from tests.commandline import BROKEN, GC_FINDING, SLOW, CommandLine
 from tests.verify.synthetic import CPU, GPU, document, not_measurable, result, run
 from tflint_perf.catalogue import cost, evidence
 from tflint_perf.catalogue.cost import WHAT_COSTS_ARE, cost_of
-from tflint_perf.catalogue.evidence import Evidence, evidence_of
-from tflint_perf.catalogue.rules import RuleInfo
+from tflint_perf.catalogue.evidence import Evidence, evidence_of, read_evidence
+from tflint_perf.catalogue.judged import Judged, all_judged
+from tflint_perf.catalogue.rules import RuleInfo, catalogue
 from tflint_perf.cli.pages import rule_markdown, rule_object, rule_text
 from tflint_perf.config.selection import Layer, default_rules, resolve
 from tflint_perf.report.style import Style
@@ -434,3 +435,38 @@ def test_machines_get_the_whole_record_with_where_and_when_it_was_made() -> None
     assert shown.items() >= REFUTED.items()
     assert (shown["device"], shown["date"]) == ("CPU (synthetic)", "2030-01-02")
     assert shown["versions"]["tensorflow"] == "9.8.7"
+
+
+@pytest.mark.parametrize(
+    ("judged", "on"),
+    [
+        (Judged(21, 37, 11), False),
+        (Judged(5, 11, 5), False),
+        (Judged(18, 21, 6), True),  # 40% of 45 may be a half
+        (Judged(2, 4, 1), True),  # too few to say
+        (Judged(30, 2, 1), True),
+        (Judged(), True),
+    ],
+)
+def test_a_rule_whose_findings_were_seldom_right_is_off(judged: Judged, on: bool) -> None:
+    known = {"TFP406": verdicts("confirmed"), "TFP507": verdicts("confirmed")}
+    rules = {"TFP406": RULE, "TFP507": OTHER}
+    assert ("TFP406" in default_rules(rules, known, {"TFP406": judged})) is on
+    always = {"TFP406": replace(RULE, always_on=True), "TFP507": OTHER}
+    assert "TFP406" in default_rules(always, known, {"TFP406": judged})
+
+
+def test_the_rounds_on_record_name_rules_of_the_project_and_count_what_is_said() -> None:
+    rows = [line.split("\t") for line in (EVIDENCE.parent / "judged.tsv").read_text().splitlines()]
+    assert rows[0] == ["rule", "round", "right", "arguable", "wrong"]
+    assert {code for code, *_ in rows[1:]} <= set(catalogue())
+    assert len({(code, number) for code, number, *_ in rows[1:]}) == len(rows) - 1
+    assert sum(judged.all for judged in all_judged().values()) == sum(
+        int(count) for row in rows[1:] for count in row[2:]
+    )
+
+
+def test_the_page_of_a_rule_that_is_seldom_right_says_so() -> None:
+    said = "\n".join(rule_markdown(catalogue()["TFP302"], read_evidence(EVIDENCE)))
+    assert "Off by default." in said
+    assert f"{all_judged()['TFP302'].right} were right" in said

@@ -14,6 +14,7 @@ from tflint_perf.catalogue.addresses import page_address
 from tflint_perf.catalogue.cost import cost_of
 from tflint_perf.catalogue.cost_over_sizes import SIZES_HEADER, cost_over_sizes, rows_of_sizes
 from tflint_perf.catalogue.evidence import Evidence
+from tflint_perf.catalogue.judged import all_judged
 from tflint_perf.catalogue.measured import effect_of, figure_of, worse_of
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
 from tflint_perf.catalogue.symptoms import symptoms_of
@@ -63,6 +64,7 @@ def rule_object(rule: RuleInfo, on_record: OnRecord) -> dict[str, Any]:
         "bold": rule.bold,
         "default": _is_default(rule, on_record),
         "status": status(rule, evidence),
+        "judged": asdict(all_judged()[rule.code]) if rule.code in all_judged() else None,
         "claim": asdict(rule.claim) if rule.claim else None,
         "evidence": [
             {"device": record.device, "versions": dict(record.versions), "date": record.date, **record.record}
@@ -139,10 +141,20 @@ def _is_default(rule: RuleInfo, on_record: OnRecord) -> bool:
     return rule.code in default_rules({rule.code: rule}, on_record)
 
 
+def _record(rule: RuleInfo) -> Iterator[str]:
+    """What readers said of its findings, where it is enough to say something."""
+    judged = all_judged().get(rule.code)
+    if judged is not None and judged.is_enough:
+        off = judged.is_seldom_right and not rule.always_on
+        seldom = "; so it is off, and `prove` and `run` use it all the same" if off else ""
+        yield f"{judged.said[0].upper()}{judged.said[1:]}{seldom}."
+
+
 def _facts(rule: RuleInfo, on_record: OnRecord) -> Iterator[str]:
     yield from _what_is_seen(rule)
     bold = " `prove` also tries a bold one." if rule.bold else ""
     yield f"{_FIXES[rule.fixes]}{bold} {'On' if _is_default(rule, on_record) else 'Off'} by default."
+    yield from _record(rule)
     if rule.of_programs:
         yield "Severity: info, since it is about a program and no step. It makes the exit code 1 unless `fail-on` is higher."
     if rule.adds_up:

@@ -43,7 +43,7 @@ class Configs:
     command_line: Sequence[Values]
     given: Path | None = None
     isolated: bool = False
-    # Whether rules that are off for want of a device that confirms them are on, unless something says otherwise.
+    # Whether rules that are off by their experiments or their record are on, unless something says otherwise.
     unproved: bool = False
     _nearest: dict[Path, Path | None] = field(default_factory=dict)
     _configs: dict[Path | None, Config] = field(default_factory=dict)

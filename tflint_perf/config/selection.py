@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from tflint_perf.catalogue.evidence import Evidence
+from tflint_perf.catalogue.judged import Judged, all_judged
 from tflint_perf.catalogue.rules import RuleInfo, prefix_of
 from tflint_perf.problems import LIKE_A_RULE, ConfigError, nearest
 from tflint_perf.records import dataclass
@@ -34,28 +35,34 @@ class Layer:
 
 
 def default_rules(
-    rules: Mapping[str, RuleInfo], evidence: Mapping[str, Sequence[Evidence]]
+    rules: Mapping[str, RuleInfo],
+    evidence: Mapping[str, Sequence[Evidence]],
+    judged: Mapping[str, Judged] | None = None,
 ) -> frozenset[str]:
     """The codes that are on when nothing is selected.
 
     A rule is on when a device on record has confirmed its claim, and nothing that its fix gains in the first step is lost in the
     steps after it. What a device refuted, left open or could
-    not measure is not confirmed, and neither is what no device has tried yet. Two kinds of rules need no
-    confirmation: those without a claim, and those that are on whatever the evidence says.
+    not measure is not confirmed, and neither is what no device has tried yet. Rules without a claim need no
+    confirmation. A rule is off, too, when less than half of what it found in programs that nobody here had seen was right:
+    by what is on record, if `judged` is not given. Some are on whatever is said of them.
 
     Where there is no evidence at all, of any rule of a package on any device, there is nothing to judge by,
     and every rule of that package is on, except those that are opt-in: they are on only when they are selected.
     """
-    judged = set(map(prefix_of, evidence))
+    tried = set(map(prefix_of, evidence))
+    judged = all_judged() if judged is None else judged
     return frozenset(
         code
         for code, rule in rules.items()
         if not rule.opt_in
         and (
-            prefix_of(code) not in judged
-            or rule.claim is None
+            prefix_of(code) not in tried
             or rule.always_on
-            or any(record.holds for record in evidence.get(code, ()))
+            or (
+                not judged.get(code, Judged()).is_seldom_right
+                and (rule.claim is None or any(record.holds for record in evidence.get(code, ())))
+            )
         )
     )
 

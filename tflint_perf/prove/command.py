@@ -116,4 +116,6 @@ def prove(**options: Any) -> int:
         options["output_file"], "json", "markdown"
     )
     configs = configs_of(options.pop("configs"), options.pop("isolated"), given)
+    # What did not hold elsewhere, or was seldom worth it there, is measured here.
+    configs.unproved = True
     return run(Request(**options, program=program, jobs=cores()), configs)
