@@ -15,6 +15,7 @@ _LEARN = """
         gc.collect()
         return loss
 """
+_CROWD = 7
 _AGENT = f"""\
 class Agent:
     def __init__(self, model, optimizer):
@@ -71,6 +72,22 @@ def ring_of_files(size: int) -> Project:
     }
 
 
+def crowds_of_files(size: int) -> Project:
+    """Groups of files that each import all of their group, and whose functions each call those of all others."""
+    files: Project = {}
+    for n in range(size * _CROWD):
+        first = n - n % _CROWD
+        others = [other for other in range(first, first + _CROWD) if other != n]
+        files[f"file{n}.py"] = (
+            "import tensorflow as tf\n"
+            + "".join(f"from file{other} import *\nimport file{other}\n" for other in others)
+            + f"\n\ndef f{n}(x):\n    x = tf.cast(x, tf.float32)\n"
+            + "".join(f"    x = file{other}.f{other}(x)\n" for other in others)
+            + f"    return unknown{n}(x)\n\n\nfor i in range(1000):\n    f{first}(i)\n"
+        )
+    return files
+
+
 def hub_of_files(size: int) -> Project:
     """Files that all use one class of one of them."""
     files = {"agent.py": HEAD + "\n" + _AGENT}
@@ -111,5 +128,6 @@ def same_names(size: int) -> Project:
 
 
 MANY_FILES: tuple[Callable[[int], Project], ...] = (
-    small_files, star_imports, star_hub, ring_of_files, hub_of_files, derived_files, same_names,
+    small_files, star_imports, star_hub, ring_of_files, crowds_of_files, hub_of_files, derived_files,
+    same_names,
 )  # fmt: skip

@@ -56,6 +56,7 @@ SIZES: dict[str, tuple[int, ...]] = {
     "star_imports": (50, 200),
     "star_hub": (50, 200),
     "ring_of_files": (300, 3_000),
+    "crowds_of_files": (10, 100),
     "hub_of_files": (300, 3_000),
     "derived_files": (300, 3_000),
     "same_names": (300, 3_000),

@@ -203,6 +203,7 @@ def test_rule_all_as_json_describes_every_rule(tflint_perf: CommandLine) -> None
         "bold",
         "default",
         "status",
+        "judged",
         "claim",
         "evidence",
     ]

@@ -44,6 +44,14 @@ class Found:
         return f"{self.file}::{self.name}" + ("()" if self.what == "instance" else "")
 
 
+def _runs(thing: Thing) -> Iterable[str]:
+    return thing.runs
+
+
+def _calls(thing: Thing) -> Iterable[str]:
+    return thing.calls
+
+
 class Files:
     """The summaries of the files of a project, each made once, by this run or by one before it."""
 
@@ -59,6 +67,9 @@ class Files:
         self._trains_whole: _Answers[bool] = {}
         self._hindrances: dict[Path, Hindrances] = {}
         self._hindered: _Answers[str] = {}
+        self._acts: _Answers[bool] = {}
+        self._has_step_loop: _Answers[bool] = {}
+        self._starred: _Answers[tuple[Path, ...]] = {}
 
     def summary(self, file: Path) -> Summary:
         """What a file says."""
@@ -101,19 +112,13 @@ class Files:
             self._cache.keep(str(file), variant, (), pack(told))
         return told
 
-    def acts(self, found: Found | None, depth: int = 0) -> bool:
+    def acts(self, found: Found | None) -> bool:
         """Whether calling a function makes a gradient step or an inference call."""
-        if found is None or found.thing is None or found.what != "thing" or depth > _LONGEST:
-            return False
-        called = (self.follow(found.file, path) for path in found.thing.calls)
-        return found.thing.acts or any(self.acts(other, depth + 1) for other in called)
+        return self._runs_one(found, lambda thing: thing.acts, self._acts, _calls)
 
-    def has_step_loop(self, found: Found | None, depth: int = 0) -> bool:
+    def has_step_loop(self, found: Found | None) -> bool:
         """Whether calling a function runs a step loop."""
-        if found is None or found.thing is None or depth > _LONGEST:
-            return False
-        called = (self.follow(found.file, path) for path in found.thing.calls)
-        return found.thing.has_step_loop or any(self.has_step_loop(other, depth + 1) for other in called)
+        return self._runs_one(found, lambda thing: thing.has_step_loop, self._has_step_loop, _calls)
 
     def trains_whole(self, found: Found | None) -> bool:
         """Whether calling a function trains a model from beginning to end, over several epochs."""
@@ -132,7 +137,11 @@ class Files:
         return self._runs_one(found, lambda thing: thing.plays, self._plays)
 
     def _runs_one(
-        self, found: Found | None, is_one: Callable[[Thing], bool], answers: _Answers[bool]
+        self,
+        found: Found | None,
+        is_one: Callable[[Thing], bool],
+        answers: _Answers[bool],
+        ways: Callable[[Thing], Iterable[str]] = _runs,
     ) -> bool:
         """Whether calling a function runs one of which something is true, by as many calls as it takes."""
         if found is None or found.what != "thing":
@@ -140,17 +149,19 @@ class Files:
         start = found
 
         def whether() -> bool:
-            return any(run.thing is not None and is_one(run.thing) for run in self._run_by(start))
+            return any(run.thing is not None and is_one(run.thing) for run in self._run_by(start, ways))
 
         return self.around.known(answers, (start.file, start.name), False, whether)
 
-    def _run_by(self, start: Found, *, objects: bool = False) -> Iterator[Found]:
+    def _run_by(
+        self, start: Found, ways: Callable[[Thing], Iterable[str]] = _runs, *, objects: bool = False
+    ) -> Iterator[Found]:
         """A function, and all that calling it runs, each once; with `objects`, also what calling these runs."""
         seen, waiting = {(start.file, start.name)}, [start]
         while waiting:
             current = waiting.pop()
             yield current
-            for path in current.thing.runs if current.thing is not None else ():
+            for path in ways(current.thing) if current.thing is not None else ():
                 other = self.follow(current.file, path)
                 if objects:
                     other = self._runs_in_eager_mode(other)
@@ -280,6 +291,15 @@ class Files:
         ]
 
     def _in_module(self, file: Path, name: str, depth: int) -> Found | None:
+        """What a module has by a name: its own, or what the first `*` that has it brings."""
+        own = self._own(file, name, depth)
+        if own is not None or not self.summary(file).stars:
+            return own
+        brought = (self._own(other, name, depth) for other in self._starred_by(file))
+        return next(filter(None, brought), None)
+
+    def _own(self, file: Path, name: str, depth: int) -> Found | None:
+        """What a module defines or imports by that name, or the module below a package."""
         summary = self.summary(file)
         if summary.partial and name in summary.defined:
             summary = self.whole_summary(file)
@@ -287,16 +307,26 @@ class Files:
             return Found(file, name, "thing", summary.things[name])
         if name in summary.imports:
             return self._follow(file, summary.imports[name], depth + 1)
-        if file.name == "__init__.py":
-            module = self.texts.search.below(file.parent, [name])
-            if module is not None:
-                return Found(module)
-        for star in summary.stars:
-            given = self._follow(file, star, depth + 1) if star and depth < _LONGEST else None
-            found = self._in_module(given.file, name, depth + 1) if given and given.what == "module" else None
-            if found is not None:
-                return found
-        return None
+        module = self.texts.search.below(file.parent, [name]) if file.name == "__init__.py" else None
+        return Found(module) if module is not None else None
+
+    def _starred_by(self, file: Path) -> tuple[Path, ...]:
+        """The modules that `from … import *` leads to from a file, also through each other, in the order of the text.
+
+        Each is there once: in a package whose modules import each other so, there are as many ways as one can go through it.
+        """
+        return self.around.known(self._starred, (file, "*"), (), lambda: self._star_closure(file))
+
+    def _star_closure(self, file: Path) -> tuple[Path, ...]:
+        reached = {file: None}
+        left = [(file, star) for star in reversed(self.summary(file).stars)]
+        while left:
+            at, star = left.pop()
+            found = self._follow(at, star, 0) if star else None
+            if found is not None and found.what == "module" and found.file not in reached:
+                reached[found.file] = None
+                left += [(found.file, other) for other in reversed(self.summary(found.file).stars)]
+        return tuple(reached)[1:]
 
     def _called(self, found: Found, depth: int) -> Found | None:
         """What calling something gives, where that is an instance of a class of the project."""
