@@ -154,3 +154,23 @@ def test_one_trace_for_all_shapes_is_asked_for_as_the_release_spells_it(
     (found,) = _found_in(tmp_path, SCORE, needs)
     assert found.fix is not None
     assert any(f"@tf.function({option})" in edit.content for edit in found.fix.edits)
+
+
+@pytest.mark.parametrize(
+    ("needs", "found"),
+    [
+        ("tensorflow-cpu==2.14.0\ntensorflow_datasets\n", []),
+        ("tensorflow-cpu; sys_platform == 'linux'\ntensorflow\n", ["TFP404"]),
+        ("# tensorflow-cpu is enough\ntensorflow\n", ["TFP404"]),
+        ("tensorflow-datasets\n", ["TFP404"]),
+    ],
+)
+def test_a_tensorflow_for_cpus_takes_no_memory_of_gpus(tmp_path: Path, needs: str, found: list[str]) -> None:
+    (tmp_path / "requirements.txt").write_text(needs)
+    (tmp_path / "train.py").write_text(
+        "import tensorflow as tf\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+        "model.compile('sgd', 'mse')\nmodel.fit(x, y, epochs=10)\n"
+    )
+    settings = Settings(root=tmp_path, rules=frozenset({"TFP404"}))
+    [result] = lint_files([tmp_path / "train.py"], settings, 1)
+    assert [finding.code for finding in result.findings] == found

@@ -9,7 +9,7 @@ import libcst as cst
 from tflint_perf.analysis.execution.loops import runs_over_batches
 from tflint_perf.analysis.execution.tapes import GRADIENTS, Tape
 from tflint_perf.analysis.model import Loop, Model
-from tflint_perf.analysis.python.syntax import callee_name
+from tflint_perf.analysis.python.syntax import argument, callee_name, is_name
 from tflint_perf.rule import Claim, Report, Rule
 
 
@@ -51,7 +51,8 @@ class TapeSpansLoop(Rule):
     ## What is left alone
 
     Loops that are part of one step: over time, over the moves of an episode, over losses, over a few batches. Loops
-    that open tapes of their own, as meta-learning does; tapes that are reset or stopped; compiled code.
+    that open tapes of their own, as meta-learning does; tapes that are reset or stopped, or that are not persistent and asked in
+    the loop: it can only come round once; compiled code.
 
     ## Sources
 
@@ -76,6 +77,8 @@ class TapeSpansLoop(Rule):
             if not loops:
                 continue
             asks = any(_asks(model, tape, loop) for loop in loops)
+            if asks and _gives_one_gradient(tape):
+                continue  # such a tape gives one gradient, so the loop comes round once
             yield Report(
                 tape.made,
                 f"`{tape.target.value}` is opened outside the loop and records every step of it, so memory grows; "
@@ -108,6 +111,13 @@ def _asks(model: Model, tape: Tape, loop: Loop) -> bool:
         call is not None and callee_name(call) in GRADIENTS and _lies_in(model, call, loop.node)
         for call in calls
     )
+
+
+def _gives_one_gradient(tape: Tape) -> bool:
+    """Whether `tape` fails when it is asked for a second gradient."""
+    persistent = argument(tape.made, 0, "persistent")
+    is_open = any(arg.star for arg in tape.made.args)
+    return not is_open and (persistent is None or is_name(persistent, "False"))
 
 
 def _takes_batches(model: Model, tape: Tape, loop: Loop) -> bool:

@@ -56,7 +56,8 @@ class ShuffleAfterDecode(Rule):
     ## What is left alone
 
     A `map` that keeps the size of elements or makes them smaller (images decoded from bytes and cut to less than 128
-    pixels, or 96 in floats, features, statistics), and one that can't be seen completely. A `shuffle` of samples
+    pixels, or 96 in floats, features, statistics), and one that can't be seen completely. A buffer of at most 40 elements, and one
+    that mixes what `concatenate` has put together. A `shuffle` of samples
     after `cache`: in front of it, it would give one order for good. Batches of what its loader shuffles, as
     `image_dataset_from_directory` does, and one batch of all samples. One after a `batch` that makes sequences, which
     are batched again later. A generator whose elements `take` and `skip` split into several datasets.

@@ -24,6 +24,14 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a tape that gives one gradient, so that the loop comes round once": """
+        for epoch in range(1000):
+            with tf.GradientTape() as tape:
+                for x, y in dataset:
+                    loss = compute(model(x), y)
+                    grads = tape.gradient(loss, variables)
+                    optimizer.apply_gradients(zip(grads, variables))
+        """,
     "a tape in the loop": """
         for x, y in dataset:
             with tf.GradientTape() as tape:

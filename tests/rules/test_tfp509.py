@@ -42,6 +42,17 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "a buffer of a few photos": """
+        ds = files.map(load).shuffle(40).batch(8)
+        """,
+    "what is joined behind the map, to be mixed": """
+        def prepare(augment=True, buffer=1000):
+            ds = files.map(load)
+            if augment:
+                ds = ds.concatenate(ds.map(lambda image: tf.image.flip_left_right(image)))
+            return ds.shuffle(buffer).batch(32)
+        model.fit(prepare())
+        """,
     "an order that a cache keeps, which is to be moved": """
         kept = records.batch(32).shuffle(99).prefetch(16).cache()
         model.fit(kept, epochs=3)

@@ -26,6 +26,10 @@ TENSORFLOW = re.compile(
     rf"""(?<![\w.-])tensorflow(?:[-_](?:gpu|cpu|macos|intel|rocm))?(?:\s*\[[\w\s,-]*\])?\s*\(?(?:{SPECIFIED})""",
     re.IGNORECASE,
 )
+# The build that is named, "" for the usual one.
+_BUILD = re.compile(
+    r"(?<![\w.-])tensorflow(?:[-_](?P<build>gpu|cpu|macos|intel|rocm))?(?![\w-])", re.IGNORECASE
+)
 _KERAS = re.compile(rf"""(?<![\w.-])keras\s*\(?(?:{SPECIFIED})""", re.IGNORECASE)
 # The first Keras that is TensorFlow's own; those before run models as graphs in a session, on whatever TensorFlow.
 _TF_KERAS: Release = (2, 4)
@@ -100,6 +104,14 @@ def keras_runs_elsewhere(root: Path, around: Surroundings) -> bool:
             return False
         named.update(_PACKAGE.findall(text))
     return "keras" in named and len(named) > 1
+
+
+def runs_on_cpus(root: Path, around: Surroundings) -> bool:
+    """Whether the files of a project name a TensorFlow that is built for CPUs, and no other."""
+    builds = {
+        (found["build"] or "").lower() for _, text in _texts(root, around) for found in _BUILD.finditer(text)
+    }
+    return builds == {"cpu"}
 
 
 def without_comments(data: bytes) -> str:

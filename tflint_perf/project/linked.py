@@ -308,6 +308,10 @@ class Linked:
         """Whether the project says that it needs Keras and another framework that it runs on, and not TensorFlow."""
         return self._files.texts.keras_runs_elsewhere
 
+    def runs_on_cpus(self) -> bool:
+        """Whether the project says that it needs a TensorFlow that is built for CPUs."""
+        return self._files.texts.runs_on_cpus
+
     def _value(self, found: Found | None) -> Value:
         if found is None or found.thing is None or found.what == "module":
             return UNKNOWN

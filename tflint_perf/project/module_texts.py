@@ -7,7 +7,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tflint_perf.lint.screen import names_framework
-from tflint_perf.project.dependencies import Named, Release, keras_runs_elsewhere, releases_named
+from tflint_perf.project.dependencies import (
+    Named,
+    Release,
+    keras_runs_elsewhere,
+    releases_named,
+    runs_on_cpus,
+)
 from tflint_perf.project.module_search import ModuleSearch
 from tflint_perf.project.surroundings import Surroundings
 from tflint_perf.text.code import code_of
@@ -26,6 +32,7 @@ class ModuleTexts:
         self._around = around
         self._named: dict[Path, tuple[tuple[Named, ...], frozenset[str]]] = {}
         self._elsewhere: dict[Path, tuple[bool, frozenset[str]]] = {}
+        self._on_cpus: dict[Path, tuple[bool, frozenset[str]]] = {}
         self._texts: dict[Path, tuple[bytes, tuple[str, ...]]] = {}
         self._imported: dict[Path, tuple[tuple[Path, ...], frozenset[str]]] = {}
 
@@ -60,6 +67,12 @@ class ModuleTexts:
         """Whether the project needs Keras on another framework than TensorFlow, by the files that say what it needs."""
         root, around = self._root, self._around
         return around.known(self._elsewhere, root, False, lambda: keras_runs_elsewhere(root, around))
+
+    @property
+    def runs_on_cpus(self) -> bool:
+        """Whether the project needs a TensorFlow that is built for CPUs, by the files that say what it needs."""
+        root, around = self._root, self._around
+        return around.known(self._on_cpus, root, False, lambda: runs_on_cpus(root, around))
 
     def needs_older(self, release: Release) -> bool:
         """Whether all that the project says of TensorFlow is that it needs a release before that one."""

@@ -29,6 +29,8 @@ BATCHES = "batches"
 _BUCKETING = "bucket_by_sequence_length"
 # A buffer of so many bytes is nothing beside what TensorFlow itself takes.
 _LITTLE = 16 * 2**20
+# Photos of a million numbers in as many floats take 160 MB.
+_FEW = 40
 _PARTS = frozenset({"take", "skip"})
 # Stages that may as well stand behind a shuffle; a source may not.
 _MOVABLE = frozenset({"map", "apply", *methods("Dataset", "makes-batches")})
@@ -88,7 +90,7 @@ class LateShuffles:
             return late if None not in found.values() else None
         large = late.stages[0].call
         others = (way for way, how in found.items() if how is None)
-        return late if all(any(stage.call is large for stage in way) for way in others) else None
+        return late if all(_may_be_as_late(way, large) for way in others) else None
 
     def _is_usual(self, stage: cst.Call) -> bool:
         """Whether a parameter that is true by default has `stage` added."""
@@ -101,11 +103,11 @@ class LateShuffles:
         )
 
     def _holds_little(self, way: Pipeline, late: LateShuffle) -> bool:
-        """Whether the buffer takes next to nothing with floats in it, too: a few small images."""
-        if late.how != OF_BYTES:
-            return False
+        """Whether the buffer takes next to nothing with images or floats in it, too: a few of them, or small ones."""
         held = self._infer.integers.most(argument(way[-1].call, 0, "buffer_size"))
-        return held is not None and held * self._growth.bytes_of_floats(way) < _LITTLE
+        if held is None or late.how == BATCHES:
+            return False
+        return held <= _FEW or (late.how == OF_BYTES and held * self._growth.bytes_of_floats(way) < _LITTLE)
 
     def _is_thrown_away(self, shuffle: cst.Call) -> bool:
         """Whether the result of `shuffle` is thrown away, as in a statement `dataset.shuffle(n)`: nothing is shuffled
@@ -215,6 +217,13 @@ class LateShuffles:
             return self._infer.integers.only(argument(stage.call, 0, "batch_size")) != 1
         size = argument(stage.call, 0 if stage.name == "batch" else None, "batch_size")
         return bool(names_a_batch_size(last_name(size)))
+
+
+def _may_be_as_late(way: Pipeline, large: cst.Call) -> bool:
+    """Whether a way leads through the stage that makes elements large, and no other dataset is joined to it behind that: a
+    shuffle is there to mix the two."""
+    at = next((index for index, stage in enumerate(way) if stage.call is large), None)
+    return at is not None and not any(stage.name in methods("Dataset", "joins") for stage in way[at:])
 
 
 def _keeps_all(stage: Stage) -> bool:

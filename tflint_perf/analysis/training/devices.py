@@ -54,10 +54,15 @@ class Devices:
                     yield node
 
     def uses_no_gpu(self) -> bool:
-        """Whether the file hides all GPUs from TensorFlow, runs on a TPU alone, or trains with another library."""
+        """Whether the file hides all GPUs from TensorFlow, runs on a TPU alone, or trains with another library, or the project
+        needs a TensorFlow that knows none."""
         hidden = chain(self._hidden_by_variable(), self._hidden_by_call())
         never_runs = self._decided.never_runs
-        return any(not never_runs(node) for node in hidden) or self._uses_tpu_alone()
+        return (
+            any(not never_runs(node) for node in hidden)
+            or self._uses_tpu_alone()
+            or self._infer.outside.runs_on_cpus()
+        )
 
     def has_gpu_alone(self) -> bool:
         """Whether Colab or Kaggle runs the file, on a machine that nobody shares: so who saved a notebook says, or a library

@@ -137,6 +137,9 @@ class Outside(Protocol):
     def keras_runs_elsewhere(self) -> bool:
         """Whether the project says that it needs Keras and another framework that it runs on, and not TensorFlow."""
 
+    def runs_on_cpus(self) -> bool:
+        """Whether the project says that it needs a TensorFlow that is built for CPUs, and no other."""
+
 
 @runtime_checkable
 class AskedAboutCallers(Protocol):
@@ -260,6 +263,10 @@ class Nothing:
         return False
 
     def keras_runs_elsewhere(self) -> bool:
+        """No."""
+        return False
+
+    def runs_on_cpus(self) -> bool:
         """No."""
         return False
 
