@@ -8,11 +8,10 @@ from typing import Literal, TypeGuard
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, library
-from tflint_perf.analysis.conventions import names_a_metric, names_a_part, names_evaluation
+from tflint_perf.analysis.conventions import names_a_metric, names_evaluation
 from tflint_perf.analysis.execution.counters import Counters
 from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.execution.loops import Loops
-from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.limits import CALLS_DEEP, NAMES_DEEP
 from tflint_perf.analysis.python.conditions import conditions
@@ -21,7 +20,6 @@ from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
     descendants,
-    last_name,
     last_statement,
     mentions,
     target_names,
@@ -29,7 +27,6 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.iterables import counts_to
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.new_containers import made_by
 from tflint_perf.records import dataclass
@@ -239,44 +236,6 @@ class Containers:
             runs, loop = runs * most, loop.parent
         return runs if {loop} == outer else None
 
-    def holds_few(self, addition: Addition) -> bool:
-        """Whether the container of `addition` is made anew for each run of a loop that counts to a few."""
-        loop = self.filled_by(addition)
-        stop = counts_to(self._infer, loop.iterable) if loop is not None else None
-        return self._infer.integers.most(stop) in range(_FEW + 1)
-
-    # Loops that are no step loops
-
-    def is_store(self, addition: Addition) -> bool:
-        """Whether a loop that trains nothing fills the container of `addition` with tensors that it makes, for other
-        loops to read.
-
-        Containers that are passed on or returned are none: layers of a model and time steps end in `tf.concat`.
-        """
-        loop = self._loops.innermost_loop(addition.node)
-        if loop is None or loop.parent is not None or not self._is_long(loop):
-            return False
-        if self._loops.kind(loop) != "none":
-            return False  # one value an epoch is no store
-        made = all(
-            isinstance(value, cst.Call) and library(self._infer.names.qualified(value.func)) == "tensorflow"
-            for value in addition.added
-        )
-        reads = list(self.reads(addition))
-        return (
-            made
-            and bool(reads)
-            and all(isinstance(self._walk.parents.get(read), cst.For | cst.Subscript) for read in reads)
-        )
-
-    def _is_long(self, loop: Loop) -> bool:
-        """Whether `loop` counts to an unknown number, or to more than a few."""
-        stop = counts_to(self._infer, loop.iterable)
-        if stop is None or (isinstance(stop, cst.Name | cst.Attribute) and names_a_part(last_name(stop))):
-            return False  # the layers of a model
-        number = self._infer.integers.most(stop)
-        return number is None or number > _FEW
-
 
 def additions(walk: Walk) -> Iterator[Addition]:
     """Every place where a list, deque or dict of lists may grow; methods of the file's own among them."""
@@ -405,26 +364,6 @@ class Kept:
             for read in reads
         )
 
-    def is_of_episode(self, addition: Addition) -> bool:
-        """Whether the list of `addition` holds one answer for each step of an episode, and goes into a NumPy array behind
-        that: `np.array(actions)`."""
-        loop = self._containers.filled_by(addition)
-        if loop is None or not any(map(is_of_environment, loop.calls)):
-            return False
-        # A rollout of so many steps, however often episodes end, may be long.
-        if isinstance(loop.node, cst.For) and not any(
-            isinstance(each, cst.Break) for each in descendants(loop.node)
-        ):
-            return False
-        reads = list(self._containers.reads(addition))
-        takers = [self._walk.parents.get(self._walk.parents.get(read) or read) for read in reads]
-        return bool(takers) and all(
-            isinstance(call, cst.Call)
-            and has(self._infer.names.qualified(call.func), "joins-arrays", "makes-array")
-            and self._loops.innermost_loop(call) is loop.parent
-            for call in takers
-        )
-
     def _is_combined(self, node: cst.CSTNode, *, reduced: bool) -> bool:
         """Whether an op makes one tensor of what a list holds; where it may be `reduced`, also NumPy one number."""
         parent = self._walk.parents.get(node)
@@ -453,43 +392,6 @@ class Kept:
                     return found
                 outer, parent = parent, self._walk.parents.get(parent)
         return None
-
-    def goes_into_ops(self, addition: Addition) -> bool:
-        """Whether all that is read of the list of `addition` is a part of an item, which the same function gives to ops by a name, or
-        to functions of this file that do: `scores = outputs[i][0]`, `tf.argmax(scores)`."""
-        reads = list(self._containers.reads(addition))
-        return bool(reads) and all(map(self._is_named_for_ops, reads))
-
-    def _is_named_for_ops(self, read: cst.BaseExpression) -> bool:
-        part: cst.CSTNode = read
-        parent = self._walk.parents.get(part)
-        while isinstance(parent, cst.Subscript) and parent.value is part:
-            part, parent = parent, self._walk.parents.get(parent)
-        match parent:
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]) if part is not read:
-                uses = [use for use in self._walk.names.get(name, ()) if self._may_be(use, parent.value)]
-                return any(self._is_given_to_op(use, 0) for use in uses)
-        return False
-
-    def _may_be(self, use: cst.Name, value: cst.BaseExpression) -> bool:
-        found = self._infer.bindings_reaching(use)
-        return found is not None and any(binding.value is value for binding in found[1])
-
-    def _is_given_to_op(self, use: cst.Name, depth: int) -> bool:
-        """Whether a name is an argument of an op, or of a function of this file that gives it to one."""
-        arg = self._walk.parents.get(use)
-        while isinstance(arg, cst.Comparison | cst.ComparisonTarget | cst.BinaryOperation):
-            arg = self._walk.parents.get(arg)
-        call = self._walk.parents.get(arg) if isinstance(arg, cst.Arg) else None
-        if not isinstance(call, cst.Call) or not isinstance(arg, cst.Arg) or depth > CALLS_DEEP:
-            return False
-        if library(self._infer.names.qualified(call.func)) == "tensorflow":
-            return True
-        return any(
-            self._is_given_to_op(below, depth + 1)
-            for target in self._calls.targets(call)
-            for below in self._infer.names.mentions(_given_to(target, call, arg), target.scope)
-        )
 
     def _takes_numbers(self, node: cst.CSTNode, parent: cst.CSTNode) -> bool:
         """Whether a call makes the same of a list of numbers as of one of tensors."""

@@ -70,8 +70,9 @@ class TensorAccumulation(Rule):
     ## What is left alone
 
     Numbers and NumPy values, elements of a dataset, `tf.TensorArray`, compiled code, a `deque` with a maximum length, containers that
-    are created again or emptied each epoch and hold scalars, or a few tensors, or hold some hundred scalars at most, or the answers of an episode, parts of a tensor that was there before the loop, tensors that a gradient needs, what is kept under
-    `step % n`, and what is kept once, of a loop without training beside it. A list that nothing reads is dropped. There is no fix where what is kept is not a scalar, or is later used as a
+    are created again or emptied each epoch, or hold some hundred scalars at most, parts of a tensor that was there before the
+    loop, tensors that a gradient needs, what is kept under `step % n`, and what a loop without training keeps once. A list that
+    nothing reads is dropped. There is no fix where what is kept is not a scalar, or is later used as a
     tensor. Large tensors, such as the predictions of each batch, are better kept as NumPy arrays.
 
     ## Sources
@@ -167,7 +168,7 @@ def _remedy(model: Model, addition: Addition) -> str:
 
 def _accumulates(model: Model, addition: Addition) -> bool:
     if not model.is_per_step(addition.node):
-        return model.own(Containers).life(addition) == "run" and model.own(Containers).is_store(addition)
+        return False
     # Memory runs out as soon where a model is only applied.
     if _is_guarded(model, addition) or model.single_passes.hold(addition.node, Passes(of_results=False)):
         return False
@@ -177,15 +178,7 @@ def _accumulates(model: Model, addition: Addition) -> bool:
         return False
     if _are_scalars(model, addition) and model.totals.are_few(addition.node):
         return False
-    match model.own(Containers).life(addition):
-        case "run":
-            return not _is_wanted(model, addition)
-        case "round" if model.own(Kept).use_as_tensor(addition) is None:
-            large = any(model.scalars.is_scalar(kept) is False for kept in _tensors(model, addition))
-            kept = model.own(Kept)
-            few = model.own(Containers).holds_few(addition) or kept.is_of_episode(addition)
-            return large and not few and not kept.goes_into_ops(addition)
-    return False
+    return model.own(Containers).life(addition) == "run" and not _is_wanted(model, addition)
 
 
 def _is_guarded(model: Model, addition: Addition) -> bool:

@@ -364,10 +364,6 @@ SILENT = {
 }
 
 FLAGGED = {
-    "outputs of which parts go to the host right behind the loop": (
-        FINDER.format(library="np"),
-        [6],
-    ),
     "the answers of all episodes": (
         """
         actions = []
@@ -380,32 +376,6 @@ FLAGGED = {
         np.save("actions.npy", np.concatenate(actions))
         """,
         [8],
-    ),
-    "a long rollout, an array at its end": (
-        """
-        while True:
-            values = []
-            for _ in range(2048):
-                value = model(state)
-                state, reward, done, _ = env.step(value)
-                values.append(value)
-            update(np.concatenate(values))
-        """,
-        [7],
-    ),
-    "predictions of an epoch, an array at its end": (
-        """
-        def evaluate(dataset):
-            answers = []
-            for x, y in dataset:
-                answers.append(model(x))
-            return np.concatenate(answers)
-        for epoch in range(100):
-            for x, y in dataset:
-                train_step(x, y)
-            evaluate(dataset)
-        """,
-        [5],
     ),
     "what outlives the calls of a function that eager mode runs": (
         """
@@ -548,20 +518,6 @@ FLAGGED = {
         """,
         [5],
     ),
-    "batches of each episode, given to what copies something else": (
-        """
-        def replay(states, outputs):
-            outputs = np.vstack(outputs)
-            print(outputs.shape)
-            return train_step(states, states).numpy()
-        for episode in range(100):
-            outputs = []
-            for x, y in dataset:
-                outputs.append(model(x))
-            replay(y, outputs)
-        """,
-        [9],
-    ),
     "what NumPy joins": (
         """
         def features():
@@ -643,17 +599,6 @@ FLAGGED = {
         """,
         [4],
     ),
-    "whole batches of each epoch": (
-        """
-        for epoch in range(10):
-            answers = []
-            for x, y in dataset:
-                answers.append(model(x))
-            score(np.concatenate(answers))
-        """,
-        [5],
-    ),
-    "a long rollout, made anew for each update": (ROLLOUT.format(2048), [8]),
     "a few of each batch, in one list": (
         """
         kept = []
@@ -670,19 +615,6 @@ FLAGGED = {
         for k in range(steps):
             found = model(x)
             kept.append(found[k])
-        """,
-        [5],
-    ),
-    "tensors made for a later loop": (
-        """
-        def run(iterations):
-            factors, x = [], tf.constant(1.0)
-            for _ in range(iterations):
-                factors.append(tf.constant(2.0))
-            for factor in factors:
-                x = x * factor
-            return x
-        run(1000)
         """,
         [5],
     ),
