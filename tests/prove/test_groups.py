@@ -12,7 +12,7 @@ import pytest
 from tests.prove.support import NONE, OTHER, ROUNDING, SAME, trial
 from tflint_perf.measured.record import Spot
 from tflint_perf.prove.document import About, document_of
-from tflint_perf.prove.fixes import PlacedFix, groups_of
+from tflint_perf.prove.fixes import PlacedFix, Version, groups_of
 from tflint_perf.prove.page import page_text
 from tflint_perf.prove.proving import (
     ORIGINAL,
@@ -20,7 +20,6 @@ from tflint_perf.prove.proving import (
     Outcome,
     Proof,
     Stopped,
-    Version,
     prove,
     runs_needed,
 )

@@ -6,6 +6,7 @@ import json
 import re
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from click import BadParameter
 
 from tests.prove.support import PREDICTS, Watcher
+from tflint_perf.measured.record import Ending
 from tflint_perf.observed.process import Seen
 from tflint_perf.observed.request import Request
 from tflint_perf.problems import ConfigError
@@ -178,15 +180,28 @@ def test_bars_of_keras_that_a_fix_makes_needless_do_not_count(proving: Proving) 
 
 
 def test_what_is_not_confirmed_is_not_said_to_pay_and_is_not_written(proving: Proving) -> None:
-    ran = proving(Watcher({COLLECTS: 3.0}, prints={COLLECTS: "collected"}), "--together")
+    ran = proving(
+        Watcher({COLLECTS: 3.0}, prints={COLLECTS: "collected"}), "--ignore=TFP101,TFP506", "--together"
+    )
     assert ran[0] == 1
     assert (
-        "3 fixes are not confirmed together: it prints something else: 3 lines instead of 4; line 1: `step 1 "
-        in ran[1]
+        "1 fix is not confirmed: it prints something else: 3 lines instead of 4; line 1: `step 1 " in ran[1]
     )
     assert "\nNot confirmed\n" in ran[1]
     assert "Pays" not in ran[1]
     assert ran[1].endswith("Nothing was written.\n")
+
+
+def test_of_all_at_once_what_is_at_fault_is_left_out_and_the_others_are_written(proving: Proving) -> None:
+    watcher = Watcher({COLLECTS: 3.0}, learns={COMPILED: 0.01})
+    ran = proving(watcher, "--together", "--apply")
+    assert ran[0] == 0
+    assert "train.py: 2 of 3 fixes pay: " in ran[1]
+    _, _, left_out = ran[1].partition("\nLeft out\n")
+    assert "TFP101 eager-train-step" in left_out
+    assert "it learns something else: " in left_out
+    written = Path("train.py").read_text()
+    assert (COLLECTS in written, COMPILED in written, BUILT_ONCE in written) == (False, False, True)
 
 
 def test_rows_that_are_not_reached_are_not_run(proving: Proving) -> None:
@@ -345,6 +360,27 @@ def test_unsafe_fixes_are_tried_only_if_that_is_asked_for(proving: Proving) -> N
 def test_a_program_that_fails_by_itself_cannot_be_proved(proving: Proving) -> None:
     with pytest.raises(ConfigError, match=r"train\.py: the program fails as it is: ValueError: no"):
         proving(Watcher(fails={"tensorflow": "ValueError: no"}))
+
+
+@pytest.mark.parametrize(
+    ("steps", "ended", "said"),
+    [
+        (0, "end", "no training steps were seen in 4 s, to the end of the program: run it so that it makes 2 updates or more"),
+        (1, "exit", "one training step was seen in 4 s, to the end of the program: run it so that it makes 2 updates or more"),
+        (0, "seconds", "no training steps were seen in 4 s"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_where_nothing_is_trained_is_said(
+    proving: Proving, steps: int, ended: Ending, said: str
+) -> None:
+    class Idle(Watcher):
+        def __call__(self, request: Request) -> Seen:
+            seen = Watcher.__call__(self, request)
+            return replace(seen, record=replace(seen.record, ended=ended, wall=4.0), ends=seen.ends[:steps])
+
+    with pytest.raises(ConfigError) as refused:
+        proving(Idle())
+    assert str(refused.value).endswith(said)
 
 
 def test_a_program_that_is_not_there_is_said(proving: Proving) -> None:

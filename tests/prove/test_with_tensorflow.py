@@ -93,6 +93,17 @@ def test_each_edit_is_called_what_it_is(tmp_path: Path, forks: Forks) -> None:
     assert "no sleep" in {fix.code for fix in proof.proved}
 
 
+def test_of_all_edits_at_once_those_at_fault_are_left_out(tmp_path: Path, forks: Forks) -> None:
+    names = ("no sleep", "breaks", "learning rate")
+    edits = {name: EDITS[name] for name in names}
+    proof = _proof(tmp_path, edits, forks.watch, pairs=2, one_by_one=False)
+    assert {one.fixes[0].code: one.judged.status for one in proof.outcomes} == {
+        "breaks": "breaks",
+        "learning rate": "different",
+    }
+    assert [fix.code for fix in proof.proved] == ["no sleep"]
+
+
 def test_programs_that_each_have_a_python_of_their_own_learn_the_same(tmp_path: Path) -> None:
     edits = {"no sleep": EDITS["no sleep"]}
     (outcome,) = _proof(tmp_path, edits, watch, pairs=1).outcomes
@@ -241,6 +252,7 @@ def _proof(
     program: str = PROGRAM,
     seconds: float = 60.0,
     steps: int = STEPS,
+    one_by_one: bool = True,
 ) -> Proof:
     (folder / "train.py").write_text(program)
     fixes = {PlacedFix("train.py", 24, name): pair for name, pair in edits.items()}
@@ -254,6 +266,6 @@ def _proof(
             return {"train.py": text.encode()}
 
         runner = Runner(scratch, made, watching, sys.executable, STEPS, seconds, 300.0)
-        found = prove(sorted(fixes), runner, Options(pairs))
+        found = prove(sorted(fixes), runner, Options(pairs, one_by_one))
     assert [path.name for path in folder.iterdir()] == ["train.py"]
     return found

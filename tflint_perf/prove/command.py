@@ -66,7 +66,11 @@ _KEYS = ("select", "ignore", "extend-select", "fixable", "unfixable")
 @click.option(
     "--python", default=sys.executable, metavar="FILE", help="The Python to run it with.  [default: this one]"
 )
-@click.option("--together", is_flag=True, help="Prove all fixes together, without trying each alone.")
+@click.option(
+    "--together",
+    is_flag=True,
+    help="Prove all fixes together, without trying each alone; those at fault are left out.",
+)
 @click.option("--apply", is_flag=True, help="Write the proved fixes to your files.")
 @click.option(
     "--report",

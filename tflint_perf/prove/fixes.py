@@ -15,12 +15,16 @@ from tflint_perf.config.discover import Group, discover
 from tflint_perf.config.files import settings_for
 from tflint_perf.config.resolve import Config, Configs
 from tflint_perf.config.settings import Settings
+from tflint_perf.edit.judged import TRACED
 from tflint_perf.finding import Finding
 from tflint_perf.lint.applicability import applicability, is_applicable
 from tflint_perf.lint.fix import ROUNDS, Work
 from tflint_perf.project.linting import Neighbours, lint_beside, lint_files
 from tflint_perf.project.roots import project_root
 from tflint_perf.text.source import Source
+
+# What stands in a fix's title between what it does and what it may change.
+_MAY_CHANGE = "; may change "
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,14 +57,22 @@ class PlacedFix:
         """The code of the rule, the file and the row: `<code> train.py:14`."""
         return f"{self.code} {self.place}"
 
+    @property
+    def changes_on_purpose(self) -> bool:
+        """Whether it says that it may change more than what any compiled code may: an order, values, what is written."""
+        may_change = self.title.partition(_MAY_CHANGE)[2]
+        return bool(may_change) and TRACED not in may_change
 
+
+# The program with these fixes made in it.
+Version = frozenset[PlacedFix]
 # Fixes that do the same, in their order; one that no other is like is a group of its own.
 Alike = tuple[PlacedFix, ...]
 
 
 def what_it_does(title: str) -> str:
     """What a fix does, of its title, without what it may change."""
-    return title.partition("; may change ")[0]
+    return title.partition(_MAY_CHANGE)[0]
 
 
 def groups_of(fixes: Iterable[PlacedFix]) -> list[Alike]:

@@ -10,7 +10,7 @@ from typing import Protocol
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.measured.record import Spot
 from tflint_perf.problems import ConfigError
-from tflint_perf.prove.fixes import Alike, PlacedFix, groups_of
+from tflint_perf.prove.fixes import Alike, PlacedFix, Version, groups_of
 from tflint_perf.prove.judging import (
     Baseline,
     Judged,
@@ -19,13 +19,13 @@ from tflint_perf.prove.judging import (
     is_of_some,
     judge,
 )
+from tflint_perf.prove.leaving_out import Search, suspects_of
 from tflint_perf.prove.times import LEAST_GAIN
 from tflint_perf.prove.trial import Trial
 from tflint_perf.verify.runner import order
 from tflint_perf.verify.statistics import LOOKS
 
-# The original without fixes, and one or all of them.
-Version = frozenset[PlacedFix]
+# A version without any fix.
 ORIGINAL: Version = frozenset()
 # So many pairs are enough to tell by themselves what is plain.
 _ENOUGH = 5
@@ -153,9 +153,9 @@ def prove(
     if not seen:
         return Proof(reference, tuple(outcomes))
     baseline = Baseline(reference, running.control())
-    if not options.one_by_one:
-        return _together(tuple(seen), tuple(outcomes), baseline, running, options)
     others = others or {}
+    if not options.one_by_one:
+        return _all_but_few(tuple(seen), tuple(outcomes), baseline, running, options, others, expect)
     paying: dict[Alike, _Tried] = {}
     groups, stopped = groups_of(seen), 0
     while groups and not stopped:
@@ -299,7 +299,7 @@ def _together(
                     before.append(_original(running))
                 else:
                     after.append(running.version(version))
-                if after and after[-1].failure:
+                if _is_given_up(baseline, before, after):
                     break
             timed = Baseline(baseline.reference, baseline.control, (*baseline.again, *before))
             beside = before[: len(after)] or [baseline.reference]
@@ -314,6 +314,75 @@ def _together(
         judged, one, other = _in_pairs(timed, before, after, eagerly=eager)
         return Proof(baseline.reference, outcomes, kept, judged, one, other, stop.number)
     return Proof(baseline.reference, outcomes, kept, judged, tuple(before[: len(after)]), tuple(after))
+
+
+def _all_but_few(
+    fixes: tuple[PlacedFix, ...],
+    outcomes: tuple[Outcome, ...],
+    baseline: Baseline,
+    running: Running,
+    options: Options,
+    others: Mapping[PlacedFix, PlacedFix],
+    expect: Callable[[int], None],
+) -> Proof:
+    """All at once, and where that does not do because of some, without these; `others` are tried instead of them."""
+    proof = _together(fixes, outcomes, baseline, running, options)
+    judged = proof.whole
+    if judged is None or proof.stopped or not is_of_some(judged):
+        return proof
+    if len(fixes) == 1 and fixes[0] not in others:
+        return proof
+    baseline = replace(baseline, again=(*baseline.again, *proof.before))
+    by_time = judged.status == "slower"
+    search = Search(
+        lambda version: (
+            _timed(version, baseline, running, options)
+            if by_time
+            else judge(baseline, baseline.again[-1:], [running.version(version)])
+        ),
+        {frozenset(fixes): judged},
+    )
+    # Each is asked about by itself and as the last of a part, at most.
+    expect(2 * (2 * options.pairs if by_time else 1) * len(fixes) + 2 * options.pairs)
+    stopped = 0
+    try:
+        search.admit(fixes, suspects_of(fixes, judged))
+        search.admit([others[fix] for fix in search.left_out if fix in others])
+    except Stopped as stop:
+        stopped = stop.number
+    # The runs are those of several fixes, so that no figures are told of one.
+    left_out = [
+        Outcome((fix,), Judged(of.status, of.why, output=of.output)) for fix, of in search.left_out.items()
+    ]
+    everything = tuple(sorted((*outcomes, *left_out), key=lambda outcome: outcome.fixes))
+    if stopped:
+        return replace(proof, outcomes=everything, stopped=stopped)
+    if not search.kept:
+        return Proof(baseline.reference, everything)
+    if not left_out:
+        return proof
+    expect(2 * options.pairs)
+    kept = tuple(sorted(search.kept))
+    return _all_but_few(kept, everything, baseline, running, options, {}, expect)
+
+
+def _timed(version: Version, baseline: Baseline, running: Running, options: Options) -> Judged:
+    """What a version's runs say in turn with the original, as those of all that pay do."""
+    proof = _together(tuple(sorted(version)), (), baseline, running, options)
+    if proof.stopped or proof.whole is None:
+        raise Stopped(proof.stopped)
+    return proof.whole
+
+
+def _is_given_up(baseline: Baseline, before: Sequence[Trial], after: Sequence[Trial]) -> bool:
+    """Whether it is known before all of its runs that a version does something else than the original."""
+    if not after or after[-1].failure:
+        return bool(after)
+    if len(after) < _KNOWN_AFTER or len(before) < _KNOWN_AFTER:
+        return False
+    baseline = replace(baseline, again=(*baseline.again, *before))
+    pairs = min(len(before), len(after))
+    return judge(baseline, before[:pairs], after[:pairs]).status == "different"
 
 
 def _may_pay(judged: Judged) -> bool:
