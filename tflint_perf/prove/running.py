@@ -10,9 +10,10 @@ from tflint_perf.measured.record import Record, Spot
 from tflint_perf.observed.process import NotWatchedError, Seen
 from tflint_perf.observed.request import Learning, Request
 from tflint_perf.problems import ConfigError
+from tflint_perf.prove.fixes import Version
 from tflint_perf.prove.place import Copy, Scratch
 from tflint_perf.prove.printed import lines_of
-from tflint_perf.prove.proving import ORIGINAL, Version
+from tflint_perf.prove.proving import ORIGINAL
 from tflint_perf.prove.trial import Trial, failed_trial, trial_of
 from tflint_perf.verify.learning import Learned, apart, read_learned
 
@@ -151,5 +152,8 @@ def _named(fixes: Version) -> str:
 
 def _no_steps(trial: Trial, record: Record) -> str:
     seen = "one training step was" if trial.steps == 1 else "no training steps were"
+    # Not for want of time: there were none to see.
+    missing = f": run it so that it makes {_LEAST_STEPS} updates or more" if trial.whole else ""
+    to_the_end = ", to the end of the program" if trial.whole else ""
     notes = "".join(f"; {note}" for note in record.steps.notes)
-    return f"{seen} seen in {trial.wall:.0f} s{notes}"
+    return f"{seen} seen in {trial.wall:.0f} s{to_the_end}{missing}{notes}"
