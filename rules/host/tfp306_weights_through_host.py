@@ -12,8 +12,11 @@ from tflint_perf.analysis.python.syntax import dotted_name, same_code
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
+from .assign_loops import AssignLoop, AssignLoops
 from .weight_copies import WeightCopies, WeightCopy
-from .weights import assign_compiled
+from .weights import assign_compiled, loop_compiled
+
+_BEGUN = "`__init__` calls it before the models have weights, and what is traced then does nothing ever after"
 
 
 class WeightsThroughHost(Rule):
@@ -22,7 +25,8 @@ class WeightsThroughHost(Rule):
     ## What it does
 
     Reports `target.set_weights(…)` per step of what is computed from `get_weights()`: a copy of another model's weights, a
-    moving average of both, or clipped weights of the same model. Reports averages of `model.weights` alike.
+    moving average of both, or clipped weights of the same model. Reports averages of `model.weights` alike, and loops over the
+    variables of two models that `assign` to each in eager mode.
 
     ## Why is this bad?
 
@@ -58,6 +62,7 @@ class WeightsThroughHost(Rule):
 
     Copies under a condition, every so many steps, or once an epoch; weights that are saved, loaded, restored
     or changed at random; a model that each step makes, for which the function would be traced again; a model that has just been made by a class with a `call`, and has no weights yet. There is no fix where a list of weights is used for something else, too.
+    A loop over variables has a bold fix alone where models may have none yet: a function that is traced then does nothing ever after.
 
     ## Sources
 
@@ -67,7 +72,7 @@ class WeightsThroughHost(Rule):
 
     code = "TFP306"
     name = "weights-through-host"
-    triggers = ("set_weights(",)
+    triggers = ("set_weights(", ".assign(")
     needs = (
         "get_weights(",
         ".numpy(",
@@ -77,16 +82,24 @@ class WeightsThroughHost(Rule):
         ".trainable_variables",
     )
     fixes = "unsafe"
+    bold = True
     claim = Claim("step time", least=1.5, at="for the moving average of 16 small variables")
     adds_up = True
 
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code():
             return
+        for loop in model.own(AssignLoops).all():
+            if _runs_eagerly(model, loop, loop.node):
+                yield Report(
+                    loop.call,
+                    "variables are computed and assigned one by one in eager mode on each step; assign them in a `tf.function`",
+                    partial(_compile, loop=loop),
+                    as_measured=False,
+                    bold=partial(_compile, loop=loop, bold=True),
+                )
         for copy in model.own(WeightCopies).all():
-            if not model.is_eager(copy.call) or not model.own(WeightCopies).is_on_each_step(copy.call):
-                continue
-            if _has_new_model(model, copy):
+            if not _runs_eagerly(model, copy, copy.call):
                 continue
             own, others = _of_target(copy)
             remedy = "assign variable to variable" if others else "compute on the variables"
@@ -103,7 +116,16 @@ class WeightsThroughHost(Rule):
             )
 
 
-def _has_new_model(model: Model, copy: WeightCopy) -> bool:
+def _runs_eagerly(model: Model, copy: WeightCopy | AssignLoop, place: cst.CSTNode) -> bool:
+    """Whether each step makes the copy, in eager mode, and a compiled function could."""
+    return (
+        model.is_eager(copy.call)
+        and model.own(WeightCopies).is_on_each_step(place)
+        and not _has_new_model(model, copy)
+    )
+
+
+def _has_new_model(model: Model, copy: WeightCopy | AssignLoop) -> bool:
     """Whether each step makes a model of a copy: a function that assigns to it would be traced for each."""
     return any(map(model.lifetimes.is_short, (copy.target, *copy.sources)))
 
@@ -115,13 +137,15 @@ def _of_target(copy: WeightCopy) -> tuple[bool, bool]:
     return any(own), not all(own)
 
 
+def _compile(edit: Editor, loop: AssignLoop, *, bold: bool = False) -> Repair | Refusal:
+    begun = _called_to_begin(edit.model, loop)
+    return Refusal(_BEGUN, begun) if begun is not None else loop_compiled(edit, loop, bold=bold)
+
+
 def _assign(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
     begun = _called_to_begin(edit.model, copy)
     if begun is not None:
-        return Refusal(
-            "`__init__` calls it before the models have weights, and what is traced then does nothing ever after",
-            begun,
-        )
+        return Refusal(_BEGUN, begun)
     statement = edit.model.statement_of(copy.call)
     if not isinstance(statement, cst.Expr) or statement.value is not copy.call:
         return Refusal("it is part of another statement", statement)
@@ -130,7 +154,7 @@ def _assign(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
     return assign_compiled(edit, copy)
 
 
-def _called_to_begin(model: Model, copy: WeightCopy) -> cst.CSTNode | None:
+def _called_to_begin(model: Model, copy: WeightCopy | AssignLoop) -> cst.CSTNode | None:
     """The call in an `__init__` that may find models without weights, and gives the same arguments as the calls of each step."""
     function = model.function_at(copy.call)
     sites = model.calls.sites(function) if function is not None else []

@@ -149,19 +149,19 @@ class WeightCopies:
                 continue
             target, given = call.func.value, call.args[0].value
             places = list(self._reached(given, 0, set(), stops_at_models=True))
-            if any(map(self._is_random, places)):
+            if any(map(self.is_random, places)):
                 continue
             copied = list(dict.fromkeys(source for place in places for source in _asked_for_weights(place)))
             sources = copied or _averaged(places)
             if (
                 sources
-                and self._are_models([target, *sources])
+                and self.are_models([target, *sources])
                 and not self._are_put_back(target, sources, places)
                 and not self._is_unbuilt(target, call)
             ):
                 yield WeightCopy(call, target, given, tuple(sources), on_host=bool(copied))
 
-    def _are_models(self, nodes: list[cst.BaseExpression]) -> bool:
+    def are_models(self, nodes: list[cst.BaseExpression]) -> bool:
         """Whether one of `nodes` is known to be a model or layer of Keras, and none to be anything else."""
         kinds = [self._infer.value(node).kind for node in nodes]
         return any(kind in _HOLDERS for kind in kinds) and all(
@@ -219,7 +219,8 @@ class WeightCopies:
         )
         return "call" in value.klass.methods and not any(builds)
 
-    def _is_random(self, node: cst.CSTNode) -> bool:
+    def is_random(self, node: cst.CSTNode) -> bool:
+        """Whether `node` draws random numbers."""
         return any(
             has(name, "draws") or has(name, "varies")
             for part in descendants(node)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import field
 
 import libcst as cst
 
 from tflint_perf.analysis.python.syntax import descendants, dotted_name, is_constant, last_name
+from tflint_perf.analysis.values.frameworks import imports_keras_alone
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.hoist import change
+from tflint_perf.edit.judged import TRACED
 from tflint_perf.finding import Edit
 from tflint_perf.records import dataclass
 from tflint_perf.rule import Refusal, Repair
 
+from .assign_loops import AssignLoop, AssignLoops
 from .weight_copies import WeightCopy
 from .weight_lists import Listed, holder_of, listed
 
+_DONE = "Assign variable to variable in a compiled function"
 _SEVERAL = "the lists of weights are made in several statements"
 
 
@@ -23,7 +28,8 @@ _SEVERAL = "the lists of weights are made in several statements"
 class _Assignment:
     """What the function does to each variable: `for <new>, <old> in zip(…): <old>.assign(<value>)`.
 
-    `parameters` are those behind the two models, by what they get.
+    `parameters` are those behind the two models, by what they get, `variables` which of a model's it goes over, by the names of
+    their items: `weights`, if nothing is said.
     """
 
     source: cst.BaseExpression
@@ -31,6 +37,7 @@ class _Assignment:
     old: str
     value: str
     parameters: dict[str, str]
+    variables: dict[str, str] = field(default_factory=dict)
 
 
 def assign_compiled(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
@@ -41,26 +48,73 @@ def assign_compiled(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
         found = _of_lists(edit, lists)
     if isinstance(found, Refusal):
         return found
-    loop = edit.model.loops.innermost_loop(copy.call)
     computed = lists.value if lists is not None and lists.value is not None else copy.given
+    called = _called(edit, found, copy.call, copy.target, computed)
+    if isinstance(called, Refusal):
+        return called
+    call, edits = called
+    removed = lists.edits if lists is not None else []
+    return Repair(
+        _DONE,
+        [*edits, *removed, edit.replace(edit.model.statement_of(copy.call), call)],
+        safe=False,
+        may_change="weights whose type differs between the two, which `set_weights` casts",
+    )
+
+
+def loop_compiled(edit: Editor, loop: AssignLoop, *, bold: bool = False) -> Repair | Refusal:
+    """Replace a loop that assigns to variables by a call of a compiled function that does the same.
+
+    What is traced before there are variables does nothing ever after; a bold fix is seen not to be.
+    """
+    if imports_keras_alone(edit.model.walk):
+        return Refusal(
+            "the file imports Keras alone, which may run on other backends than TensorFlow", loop.node
+        )
+    if not bold and not edit.model.own(AssignLoops).are_built(loop):
+        return Refusal(
+            "the models may have no variables yet, and what is traced then does nothing ever after"
+        )
+    if "#" in edit.text(loop.node):
+        return Refusal("there is a comment in it", loop.node)
+    parameters = _parameters(edit, loop.value, {*loop.over})
+    if isinstance(parameters, Refusal):
+        return parameters
+    found = _Assignment(
+        loop.source,
+        {name: "target" if name == loop.old else "source" for name in loop.over},
+        loop.old,
+        _with_parameters(edit, loop.value, parameters),
+        parameters,
+        {name: variables.attr.value for name, variables in loop.over.items()},
+    )
+    called = _called(edit, found, loop.node, loop.target, loop.value)
+    if isinstance(called, Refusal):
+        return called
+    call, edits = called
+    end = max(edit.start(loop.node), edit.end(loop.node))
+    return Repair(_DONE, [*edits, edit.edit(edit.start(loop.node), end, call)], safe=False, may_change=TRACED)
+
+
+def _called(
+    edit: Editor,
+    found: _Assignment,
+    place: cst.CSTNode,
+    target: cst.BaseExpression,
+    computed: cst.BaseExpression,
+) -> tuple[str, list[Edit]] | Refusal:
+    """The call of a function that does what was found, and the edits that add that above the first statement that needs one."""
+    loop = edit.model.loops.innermost_loop(place)
     for node in descendants(computed):
         if isinstance(node, cst.Name | cst.Attribute) and edit.text(node) in found.parameters.values():
             changed = change(edit.model, node, loop) if loop is not None else None
             if changed is not None:
                 return changed
     decorator, edits = edit.spell("function", _first_user(edit))
-    statement = edit.model.statement_of(copy.call)
     wanted = "copy_weights" if found.value in found.names else "blend_weights"
     name, added = _function(edit, wanted, decorator, found, imported=bool(edits))
-    given = [edit.text(found.source), edit.text(copy.target), *found.parameters.values()]
-    removed = lists.edits if lists is not None else []
-    edits = [*edits, *added, *removed, edit.replace(statement, f"{name}({', '.join(given)})")]
-    return Repair(
-        "Assign variable to variable in a compiled function",
-        edits,
-        safe=False,
-        may_change="weights whose type differs between the two, which `set_weights` casts",
-    )
+    given = [edit.text(found.source), edit.text(target), *found.parameters.values()]
+    return f"{name}({', '.join(given)})", [*edits, *added]
 
 
 def _of_lists(edit: Editor, lists: Listed) -> _Assignment | Refusal:
@@ -184,7 +238,9 @@ def _function(
     `imported` says that an import is added too, which will stand above it where nothing does now.
     """
     tab = edit.one_indent()
-    zipped = ", ".join(f"{holder}.weights" for holder in found.names.values())
+    zipped = ", ".join(
+        f"{holder}.{found.variables.get(name, 'weights')}" for name, holder in found.names.items()
+    )
     body = (
         f"(source, target{''.join(f', {name}' for name in found.parameters)}):\n"
         f"{tab}for {', '.join(found.names)} in zip({zipped}):\n"
@@ -213,11 +269,7 @@ def _known(edit: Editor, name: str) -> str | None:
 
 
 def _first_user(edit: Editor) -> cst.CSTNode:
-    """The first statement of the module that holds a call of `set_weights`."""
-    walk = edit.model.walk
-    node: cst.CSTNode = walk.calls["set_weights"][0]
-    while not isinstance(edit.model.parent(node), cst.Module):
-        parent = edit.model.parent(node)
-        assert parent is not None
-        node = parent
-    return node
+    """The first statement of the module that holds a call of `set_weights`, or a loop that assigns to variables."""
+    model = edit.model
+    users = [*model.walk.calls.get("set_weights", ()), *(loop.call for loop in model.own(AssignLoops).all())]
+    return min(map(edit.outermost, users), key=edit.start)

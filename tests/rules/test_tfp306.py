@@ -26,6 +26,55 @@ def train_step(x):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "variables assigned one by one in a compiled function": """
+        @tf.function
+        def follow():
+            for t, w in zip(target.variables, model.variables):
+                t.assign(0.01 * w + 0.99 * t)
+        for x in dataset:
+            train_step(x)
+            follow()
+        """,
+    "variables assigned every so many steps": """
+        for step, x in enumerate(dataset):
+            train_step(x)
+            if step % 100 == 0:
+                for t, w in zip(target.variables, model.variables):
+                    t.assign(w)
+        """,
+    "variables assigned once an epoch": """
+        for epoch in range(10):
+            for x in dataset:
+                train_step(x)
+            for t, w in zip(target.variables, model.variables):
+                t.assign(w)
+        """,
+    "variables of what is no model": """
+        for x in dataset:
+            train_step(x)
+            for t, w in zip(averages.variables, state.variables):
+                t.assign(w)
+        """,
+    "variables changed at random": """
+        for x in dataset:
+            train_step(x)
+            for t, w in zip(target.variables, model.variables):
+                t.assign(w + tf.random.normal(w.shape))
+        """,
+    "a loop that does something else, too": """
+        for x in dataset:
+            train_step(x)
+            for t, w in zip(target.variables, model.variables):
+                print(w.shape)
+                t.assign(w)
+        """,
+    "variables of a model that each step makes": """
+        for x in dataset:
+            fast = tf.keras.models.clone_model(model)
+            train_step(x)
+            for t, w in zip(fast.variables, model.variables):
+                t.assign(w)
+        """,
     "a model that each step makes, for which what assigns to it would be traced again": """
         def copied(model):
             copy = tf.keras.models.clone_model(model)
@@ -213,6 +262,56 @@ SILENT = {
 }
 
 FLAGGED = {
+    "variables assigned one by one": (
+        """
+        for x in dataset:
+            train_step(x)
+            for t, w in zip(target.trainable_variables, model.trainable_variables):
+                t.assign(0.01 * w + 0.99 * t)
+        """,
+        [5],
+    ),
+    "variables assigned one by one in a function of their own": (
+        """
+        def follow(net, followed, tau=0.01):
+            for t, w in zip(net.weights, followed.weights):
+                t.assign(t * (1 - tau) + w * tau)
+        for x in dataset:
+            train_step(x)
+            follow(target, model)
+        """,
+        [4],
+    ),
+    "variables with names": (
+        """
+        def follow():
+            targets, weights = target.variables, model.variables
+            old = target.variables
+            new = model.variables
+            for w, t in zip(new, old):
+                t.assign(w)
+        for x in dataset:
+            train_step(x)
+            follow()
+        """,
+        [7],
+    ),
+    "variables assigned once there are samples enough": (
+        """
+        class Agent:
+            def learn(self):
+                if len(self.memory) < 100:
+                    return
+                train_step(self.memory.sample())
+                for t, w in zip(target.variables, model.variables):
+                    t.assign(0.01 * w + 0.99 * t)
+        agent = Agent()
+        while not done:
+            state, reward, done, _ = env.step(agent.act(state))
+            agent.learn()
+        """,
+        [8],
+    ),
     "a model that was made before, and that each step gives the weights again": (
         """
         class Net(tf.keras.Model):
@@ -779,6 +878,110 @@ def test_a_function_that_is_there_is_used_again() -> None:
     loop = "for x in dataset:\n    train_step(x)\n    {}\n"
     before = _HEAD + _COPY + loop.format("target.set_weights(model.get_weights())")
     assert fixed("TFP306", before) == _HEAD + _COPY + loop.format("copy_weights(model, target)")
+
+
+LOOPS = {
+    "a loop in the step": (
+        """
+
+
+        TAU = 0.01
+        for x in dataset:
+            loss = tf.reduce_mean(model(x) - target(x))
+            train_step(x)
+            for t, w in zip(target.trainable_variables, model.trainable_variables):
+                t.assign(TAU * w + (1 - TAU) * t)
+        """,
+        """
+
+
+        TAU = 0.01
+
+
+        @tf.function
+        def blend_weights(source, target):
+            for t, w in zip(target.trainable_variables, source.trainable_variables):
+                t.assign(TAU * w + (1 - TAU) * t)
+
+
+        for x in dataset:
+            loss = tf.reduce_mean(model(x) - target(x))
+            train_step(x)
+            blend_weights(model, target)
+        """,
+    ),
+    "a rate of its own": (
+        """
+
+
+        class Agent:
+            def learn(self, x):
+                train_step(model(x) - target(x))
+                for new, old in zip(model.variables, target.weights):
+                    old.assign(new * self.tau + old * (1 - self.tau))
+                return x
+
+
+        agent = Agent()
+        for x in dataset:
+            agent.learn(x)
+        """,
+        """
+
+
+        @tf.function
+        def blend_weights(source, target, tau):
+            for new, old in zip(source.variables, target.weights):
+                old.assign(new * tau + old * (1 - tau))
+
+
+        class Agent:
+            def learn(self, x):
+                train_step(model(x) - target(x))
+                blend_weights(model, target, self.tau)
+                return x
+
+
+        agent = Agent()
+        for x in dataset:
+            agent.learn(x)
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), LOOPS.values(), ids=LOOPS)
+def test_a_loop_over_variables_becomes_a_compiled_function(before: str, after: str) -> None:
+    assert fixed("TFP306", _HEAD + dedent(before)) == _HEAD + dedent(after)
+
+
+def test_where_models_may_have_no_variables_yet_a_loop_has_a_bold_fix_alone() -> None:
+    source = (
+        f"{_HEAD}for x in dataset:\n    train_step(x)\n"
+        "    for t, w in zip(target.variables, model.variables):\n        t.assign(0.9 * t + 0.1 * w)\n"
+    )
+    (note,) = notes("TFP306", source)
+    assert note.startswith("no fix: the models may have no variables yet")
+    assert fixed("TFP306", source) == source
+    assert fixed("TFP306", source, bold=True).endswith(
+        "for x in dataset:\n    train_step(x)\n    blend_weights(model, target)\n"
+    )
+
+
+OF_LOOPS = {
+    "a comment": ("# slowly\n        t.assign(w)", "there is a comment in it"),
+    "a rate that changes": ("t.assign(t + rate * w)", "`rate` changes in the loop"),
+    "more than arithmetic": ("t.assign(tf.identity(w))", "more than arithmetic is done with the weights"),
+}
+
+
+@pytest.mark.parametrize(("assigned", "reason"), OF_LOOPS.values(), ids=OF_LOOPS)
+def test_there_is_no_fix_for_a_loop_with(assigned: str, reason: str) -> None:
+    source = (
+        f"{_HEAD}for step, x in enumerate(dataset):\n    train_step(model(x) - target(x))\n    rate = 1 / (step + 1)\n"
+        f"    for t, w in zip(target.variables, model.variables):\n        {assigned}\n"
+    )
+    assert notes("TFP306", source)[0].startswith(f"no fix: {reason}")
 
 
 REFUSALS = {
