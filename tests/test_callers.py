@@ -1642,6 +1642,16 @@ def test_a_number_that_changes_is_passed_to_a_function_that_another_file_compile
     assert (lint(paths, frozenset({"TFP202"})) == {"play.py": ["TFP202"]}) is found
 
 
+def test_a_program_that_names_no_framework_passes_a_number_to_what_another_file_compiles_tfp202(
+    project: Path,
+) -> None:
+    play = dedent(ACTING).format(epsilon="epsilon").replace("import tensorflow as tf\n", "")
+    paths = write(
+        project, agent=COMPILED.format(signature=""), play=play.replace("tf.zeros((1, 4))", "observe()")
+    )
+    assert lint(paths, frozenset({"TFP202"})) == {"play.py": ["TFP202"]}
+
+
 HANDING_ON = """
     def choose(self, x, epsilon):
         return self.act(x, epsilon)

@@ -210,6 +210,36 @@ def test_a_fixed_file_is_found_clean(tflint_perf: CommandLine) -> None:
     assert script.read_text() == FIXED
 
 
+NET = """\
+import tensorflow as tf
+
+
+net = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+
+
+@tf.function
+def act(x, epsilon):
+    return net(x) + epsilon
+"""
+PLAY = """\
+from nets import act
+
+
+for step in range(100000):
+    act(observe(), epsilon=1 / (step + 1))
+"""
+
+
+def test_a_bold_fix_passes_a_tensor_to_a_compiled_function_of_another_file(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("nets.py", NET)
+    tflint_perf.write("play.py", PLAY)
+    diff = ("--diff", "--unsafe-fixes", "--select=TFP202", "play.py", "nets.py")
+    assert tflint_perf(*diff).out == ""
+    out = tflint_perf(*diff, "--bold-fixes").out
+    assert "+import tensorflow as tf\n" in out
+    assert "+    act(observe(), epsilon=tf.constant(1 / (step + 1)))\n" in out
+
+
 def test_a_diff_of_bold_fixes_has_the_unsafe_ones_unless_it_is_told_not_to(tflint_perf: CommandLine) -> None:
     tflint_perf.write("train.py", SLOW)
     diff = ("--diff", "--bold-fixes", "--select=TFP406", "train.py")

@@ -81,6 +81,10 @@ for x in tf.data.Dataset.from_tensor_slices(data).batch(32):
         ("TRAINING", 'TRAINING["other"]', False),
         ("SCALE", "SCALE", False),
         ("OTHERS", 'OTHERS["rate"]', False),
+        ("Config", "Config.rate", True),
+        ("Config", "Config.scale", False),
+        ("Config", "Config.other", False),
+        ("Config", "Config.written", False),
     ],
 )
 def test_a_number_among_the_settings_of_another_file_is_known(
@@ -89,9 +93,44 @@ def test_a_number_among_the_settings_of_another_file_is_known(
     settings = (
         "import numpy as np\nRATE = 0.1\nSCALE = np.ones(3)\n"
         'TRAINING = {"rate": 0.1, "scale": SCALE, "sizes": [3, 4]}\nOTHERS = {"rate": read()}\n'
+        "class Config:\n    rate = 0.1\n    scale = SCALE\n    other = read()\n    written = 0.1\nConfig.written = read()\n"
     )
     paths = write(project, settings=settings, train=DECAY.format(name=name, rate=rate))
     assert lint(paths, frozenset({"TFP202"})) == ({"train.py": ["TFP202"]} if found else {})
+
+
+OF_THE_STEP = """
+    import tensorflow as tf
+    from settings import Config
+    {imported}
+    {defined}
+    @tf.function
+    def train_step(x, rate):
+        return x * rate
+    for step, x in enumerate(tf.data.Dataset.from_tensor_slices(data).batch(32)):
+        train_step(x, rate=schedule(step))
+    """
+SCHEDULE = """
+    def schedule(step):
+        if step < 100:
+            return Config.start
+        share = float((step - 100) / 1000)
+        return Config.start + share * (Config.end - Config.start)
+    """
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+@pytest.mark.parametrize(("start", "found"), [("1.0", True), ("np.float32(1.0)", False), ("read()", False)])
+def test_a_number_that_a_function_gives_of_the_step_is_known(
+    project: Path, elsewhere: bool, start: str, found: bool
+) -> None:
+    settings = f"import numpy as np\nclass Config:\n    start = {start}\n    end = 0.1\n"
+    schedule = settings + dedent(SCHEDULE) if elsewhere else settings
+    imported = "from settings import schedule" if elsewhere else ""
+    train = dedent(OF_THE_STEP).format(imported=imported, defined="" if elsewhere else dedent(SCHEDULE))
+    assert lint(write(project, settings=schedule, train=train), frozenset({"TFP202"})) == (
+        {"train.py": ["TFP202"]} if found else {}
+    )
 
 
 SAMPLER = """

@@ -17,6 +17,9 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .values_new_each_step import NewValues
 
+_PASS = "Pass a tensor"
+_SEES = "what Python code in the function sees: a tensor instead of a number"
+
 
 class PythonValueArgument(Rule):
     """A Python number or string that changes from step to step, passed to a compiled function.
@@ -57,7 +60,7 @@ class PythonValueArgument(Rule):
     NumPy values, arguments of a function with an
     `input_signature`, which turns them into tensors, and calls that do not run per step. The fix is refused where
     the function needs the Python value (as a shape, for `range`, in a string), or where the type that it
-    computes with is not known.
+    computes with is not known; for a function of another file it is bold.
 
     ## Sources
 
@@ -68,7 +71,9 @@ class PythonValueArgument(Rule):
     code = "TFP202"
     name = "python-value-argument"
     triggers = ("import",)  # what is compiled may stand in any file
+    through_imports = True
     fixes = "unsafe"
+    bold = True
     claim = Claim("traces", least=1.5, kind="growth", steps=60, at="as each brings a new value")
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -91,6 +96,7 @@ class PythonValueArgument(Rule):
                     "and each new value retraces the function; pass a tensor",
                     partial(_pass_tensor, call=call, arg=arg, function=callee.function),
                     as_measured=is_new,  # the experiment has a trace for each step
+                    bold=partial(_pass_boldly, arg=arg) if callee.function is None else None,
                 )
 
 
@@ -157,8 +163,19 @@ def _pass_tensor(edit: Editor, call: cst.Call, arg: cst.Arg, function: Function 
         named, more = edit.spell(dtype, arg.value)
         closing, imports = f", {named})", [*imports, *(more if not imports else [])]
     return Repair(
-        "Pass a tensor",
-        [*imports, *edit.wrap(arg.value, f"{spelled}(", closing)],
+        _PASS, [*imports, *edit.wrap(arg.value, f"{spelled}(", closing)], safe=False, may_change=_SEES
+    )
+
+
+def _pass_boldly(edit: Editor, arg: cst.Arg) -> Repair | Refusal:
+    """Pass a tensor to a function of another file, which is seen to take one of the type that a Python number gets."""
+    if edit.model.numbers.type_of(arg.value) is None:
+        return Refusal("a string decides what is traced", arg.value)
+    spelled, imports = edit.spell("constant", arg.value)
+    return Repair(
+        _PASS,
+        [*imports, *edit.wrap(arg.value, f"{spelled}(", ")")],
         safe=False,
-        may_change="what Python code in the function sees: a tensor instead of a number",
+        may_change=_SEES,
+        bold=True,
     )

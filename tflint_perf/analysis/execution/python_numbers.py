@@ -83,7 +83,13 @@ class Numbers:
 
     def _attribute(self, node: cst.Attribute) -> _Found:
         bindings = self._infer.classes.bindings_of(node)
-        return _join(map(self._of_binding, bindings)) if bindings else None
+        return _join(map(self._of_binding, bindings)) if bindings else self._elsewhere(node)
+
+    def _elsewhere(self, node: cst.Attribute | cst.Call) -> _Found:
+        """A number that another file has or gives: `Config.start`, `schedule(step)`."""
+        of = node.value if isinstance(node, cst.Attribute) else node.func
+        from_there = bool(self._infer.value(of).outside)
+        return "number" if from_there and self._infer.value(node).kind == "number" else None
 
     def _of_binding(self, binding: Binding) -> _Found:
         if binding.path is None:
@@ -166,7 +172,7 @@ class Numbers:
         if callee_name(call) == "item" and isinstance(call.func, cst.Attribute) and not name:
             return "number"
         targets = self._calls.targets(call)
-        return _join(self._returned(target) for target in targets) if targets else None
+        return _join(self._returned(target) for target in targets) if targets else self._elsewhere(call)
 
     def _returned(self, function: Function) -> _Found:
         if function.yields or self._compiled.is_traced(function):

@@ -228,10 +228,15 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
 
 
 def _numbers_of(model: Model, klass: Class) -> Iterator[tuple[str, Thing]]:
-    """The integers in the body of a class that no code writes to: `batch_size = 32`."""
+    """The numbers in the body of a class that no code writes to, `batch_size = 32`, and which integers they are."""
     for name, bindings in klass.scope.bindings.items():
-        if name not in model.walk.attribute_writes and (known := model.infer.integers.bound(bindings)):
-            yield f"{klass.name}.{name}", Thing("value", "number", integers=known)
+        if name in model.walk.attribute_writes:
+            continue
+        if all(value_of_binding(model.infer, binding, klass.scope).kind == "number" for binding in bindings):
+            yield (
+                f"{klass.name}.{name}",
+                Thing("value", "number", integers=model.infer.integers.bound(bindings)),
+            )
 
 
 def _batches(model: Model, bindings: list[Binding], scope: Scope) -> Batch | None:
