@@ -255,6 +255,16 @@ def test_a_statement_that_is_compiled_alone_draws_other_numbers_and_learns_nobod
     assert same.verdict == "same"
 
 
+@pytest.mark.parametrize(("again", "verdict"), [(set(), "unknown"), ({7}, "different")])
+def test_a_function_that_is_traced_once_instead_of_again_and_again_draws_other_numbers(
+    again: set[int], verdict: str
+) -> None:
+    one = Learned((FIRST,), (LAST,), {}, 100, drew_by_graph=frozenset({7}))
+    other = Learned((FIRST,), (LAST * 2,), {}, 100, drew_by_graph=frozenset(again))
+    found = sameness([apart(one, other)], apart(one, one), [apart(one, one)])
+    assert found.verdict == verdict
+
+
 @pytest.mark.parametrize(("drawn", "verdict"), [({7}, "different"), ({9}, "unknown")])
 def test_a_statement_that_was_changed_draws_other_numbers(drawn: set[int], verdict: str) -> None:
     one = Learned((FIRST,), (LAST,), {}, 100, drew_eagerly=frozenset({7, 8}))

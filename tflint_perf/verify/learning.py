@@ -130,6 +130,8 @@ def apart(one: Learned, other: Learned) -> Apart:
     draws_apart = bool(
         one.drew_eagerly & other.drew_by_graph
         or one.drew_by_graph & other.drew_eagerly
+        # A function that is traced again and again begins its numbers anew each time; traced once, it goes on.
+        or one.drew_by_graph - other.drew_by_graph
         # A statement that says something else draws by itself, as the `shuffle` in a pipeline that was changed.
         or other.drew_eagerly - drew
     )
