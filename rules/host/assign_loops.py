@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.python.scopes import Block
+from tflint_perf.analysis.python.scopes import Binding, Block
 from tflint_perf.analysis.python.syntax import descendants, dotted_name, is_name
+from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
 
@@ -22,7 +23,7 @@ from .weight_copies import VARIABLES, WeightCopies
 class AssignLoop:
     """Such a loop: each variable of `target` gets `value`; `over` are the variables that it goes over, by the names of its items.
 
-    `old` is the name of an item of the target.
+    `old` is the name of an item of the target. Where a function goes over `lists` that it is given, `over` are those of one caller.
     """
 
     node: cst.For
@@ -30,6 +31,7 @@ class AssignLoop:
     old: str
     value: cst.BaseExpression
     over: dict[str, cst.Attribute]
+    lists: bool = False
 
     @property
     def target(self) -> cst.BaseExpression:
@@ -51,10 +53,11 @@ class AssignLoop:
 class AssignLoops:
     """Finds such loops."""
 
-    needs = ("infer", WeightCopies)
+    needs = ("infer", "calls", WeightCopies)
 
-    def __init__(self, infer: Inference, copies: WeightCopies) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, copies: WeightCopies) -> None:
         self._infer = infer
+        self._calls = calls
         self._copies = copies
 
     def all(self) -> Iterator[AssignLoop]:
@@ -104,30 +107,37 @@ class AssignLoops:
                     ]
                 )
             ]:
-                over = self._items(node)
-                return AssignLoop(node, call, old, value, over) if old in over and len(over) > 1 else None
+                held = self._items(node)
+                over = {name: variables for name, listed in held.items() for variables in listed[:1]}
+                lists = any(variables not in descendants(node.iter) for variables in over.values())
+                if old in over and len(over) > 1:
+                    return AssignLoop(node, call, old, value, over, lists)
         return None
 
-    def _items(self, node: cst.For) -> dict[str, cst.Attribute]:
+    def _items(self, node: cst.For) -> dict[str, list[cst.Attribute]]:
         """The variables of two models that a loop goes over at once, by the names of their items."""
         match node.target, node.iter:
             case (
                 cst.Tuple(elements=[cst.Element(value=cst.Name(one)), cst.Element(value=cst.Name(other))]),
                 cst.Call(func=zipped, args=[cst.Arg(value=first), cst.Arg(value=second)]),
             ) if is_name(zipped, "zip") and one != other:
-                held = [(one, self._variables(first)), (other, self._variables(second))]
-                return {name: variables for name, variables in held if variables is not None}
+                return {one: self._variables(first), other: self._variables(second)}
         return {}
 
-    def _variables(self, node: cst.BaseExpression) -> cst.Attribute | None:
-        """`model.variables`, perhaps by a name that was given to it in the same function."""
-        if isinstance(node, cst.Name):
-            found = self._infer.bindings_reaching(node)
-            given = found[1] if found is not None and found[0] is self._infer.names.scope_of(node) else []
-            value = given[0].value if len(given) == 1 and given[0].kind == "assign" else None
-            if value is None or given[0].path != ():
-                return None
-            node = value
-        if isinstance(node, cst.Attribute) and node.attr.value in VARIABLES and dotted_name(node):
-            return node
-        return None
+    def _variables(self, node: cst.BaseExpression) -> list[cst.Attribute]:
+        """`model.variables`, perhaps by a name that was given to it in the same function, or by a parameter: what each
+        caller passes, if all pass such."""
+        if not isinstance(node, cst.Name):
+            is_list = isinstance(node, cst.Attribute) and node.attr.value in VARIABLES and dotted_name(node)
+            return [node] if is_list and isinstance(node, cst.Attribute) else []
+        found = self._infer.bindings_reaching(node)
+        bindings = found[1] if found is not None and found[0] is self._infer.names.scope_of(node) else []
+        match bindings:
+            case [Binding(kind="assign", value=cst.Attribute() as value, path=())]:
+                return self._variables(value)
+            case [Binding(kind="param") as parameter]:
+                function = self._infer.names.function_with.get(parameter.node)
+                given = self._calls.arguments(function, parameter.name) if function is not None else []
+                each = [self._variables(value) if isinstance(value, cst.Attribute) else [] for value in given]
+                return [value for values in each for value in values] if all(each) else []
+        return []

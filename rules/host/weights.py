@@ -71,6 +71,10 @@ def loop_compiled(edit: Editor, loop: AssignLoop, *, bold: bool = False) -> Repa
         return Refusal(
             "the file imports Keras alone, which may run on other backends than TensorFlow", loop.node
         )
+    if loop.lists:
+        return Refusal(
+            "the variables come by other names, and a `tf.function` takes lists for tensors", loop.node
+        )
     if not bold and not edit.model.own(AssignLoops).are_built(loop):
         return Refusal(
             "the models may have no variables yet, and what is traced then does nothing ever after"

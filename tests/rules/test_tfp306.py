@@ -35,6 +35,15 @@ SILENT = {
             train_step(x)
             follow()
         """,
+    "lists of anything that a function is given": """
+        def follow(targets, weights, tau):
+            for t, w in zip(targets, weights):
+                t.assign(w * tau + t * (1 - tau))
+        for x in dataset:
+            train_step(x)
+            follow(target.variables, model.variables, 0.01)
+            follow(cells, model.variables, 0.01)
+        """,
     "variables assigned every so many steps": """
         for step, x in enumerate(dataset):
             train_step(x)
@@ -279,6 +288,17 @@ FLAGGED = {
         for x in dataset:
             train_step(x)
             follow(target, model)
+        """,
+        [4],
+    ),
+    "lists of variables that a function is given": (
+        """
+        def follow(targets, weights, tau):
+            for (t, w) in zip(targets, weights):
+                t.assign(w * tau + t * (1 - tau))
+        for x in dataset:
+            train_step(x)
+            follow(target.variables, model.variables, 0.01)
         """,
         [4],
     ),
@@ -966,6 +986,15 @@ def test_where_models_may_have_no_variables_yet_a_loop_has_a_bold_fix_alone() ->
     assert fixed("TFP306", source, bold=True).endswith(
         "for x in dataset:\n    train_step(x)\n    blend_weights(model, target)\n"
     )
+
+
+def test_there_is_no_fix_for_lists_of_variables_which_a_compiled_function_takes_for_tensors() -> None:
+    source = (
+        f"{_HEAD}def follow(targets, weights):\n    for t, w in zip(targets, weights):\n        t.assign(w)\n"
+        "for x in dataset:\n    train_step(x)\n    follow(target.variables, model.variables)\n"
+    )
+    assert notes("TFP306", source)[0].startswith("no fix: the variables come by other names")
+    assert fixed("TFP306", source, bold=True) == source
 
 
 OF_LOOPS = {

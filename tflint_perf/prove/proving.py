@@ -382,7 +382,8 @@ def _is_given_up(baseline: Baseline, before: Sequence[Trial], after: Sequence[Tr
         return False
     baseline = replace(baseline, again=(*baseline.again, *before))
     pairs = min(len(before), len(after))
-    return judge(baseline, before[:pairs], after[:pairs]).status == "different"
+    judged = judge(baseline, before[:pairs], after[:pairs])
+    return judged.status != "slower" and is_of_some(judged)
 
 
 def _may_pay(judged: Judged) -> bool:
