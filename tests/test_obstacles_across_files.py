@@ -91,6 +91,12 @@ TOOLS = """
 
     def mean_of(y):
         return float(y)
+
+    def over(outputs, names):
+        return sum(output * len(name) for output, name in zip(outputs, names))
+
+    def over_on_host(outputs):
+        return sum(float(output) for output in outputs)
 """
 TRAINING = """
     import tensorflow as tf
@@ -164,6 +170,19 @@ def test_the_fix_is_refused_for(model: str, loss: str, note: str, project: Path)
 @pytest.mark.parametrize(("model", "loss"), MADE.values(), ids=MADE)
 def test_the_fix_is_made_where(model: str, loss: str, project: Path) -> None:
     assert found(project, model, loss).fix is not None
+
+
+@pytest.mark.parametrize(("called", "tried"), [("over", True), ("over_on_host", False)])
+def test_what_may_be_a_tensor_there_is_tried(called: str, tried: bool, project: Path) -> None:
+    training = TRAINING.format(model="Net", loss=f"tf.reduce_mean({called}(model(x)))")
+    training = training.replace("    model =", f"    from tools import {called}\n\n    model =", 1)
+    paths = write(project, nets=NETS, tools=TOOLS, training=training)
+    settings = Settings(
+        root=Path(), rules=frozenset({"TFP101"}), fixable=frozenset({"TFP101"}), bold_fixes=True
+    )
+    (finding,) = (finding for result in lint_files(paths, settings, 1) for finding in result.findings)
+    assert finding.fix is not None
+    assert finding.fix.message.startswith("Compile `step`") is tried
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,11 @@ def once_switched_on(model: Model, remedy: str) -> str:
     return f"remove `run_functions_eagerly(True)`, then {remedy}" if off else remedy
 
 
-def compile_function(edit: Editor, function: Function, *, bold: bool = False) -> Repair | Refusal:
-    """Decorate a function with `@tf.function`, unless tracing would change or break what it does, or else, if `bold`, is
-    seen to do so."""
+def compile_function(
+    edit: Editor, function: Function, *, bold: bool = False, as_seen: bool = False
+) -> Repair | Refusal:
+    """Decorate a function with `@tf.function`, unless tracing would change or break what it does: if `bold`, is sure to, and
+    if `as_seen`, is seen to."""
     model = edit.model
     if any(model.infer.compiles(decorator.decorator) for decorator in function.decorators):
         return Refusal("it is a `tf.function`, which the file has run in eager mode", function.node)
@@ -42,8 +44,8 @@ def compile_function(edit: Editor, function: Function, *, bold: bool = False) ->
     again = _traced_once_a_call(model, function)
     if again is not None:
         return again
-    obstacle = model.tracing.obstacle_in_function(function, as_seen=bold)
-    if obstacle is not None:
+    obstacle = model.tracing.obstacle_in_function(function, as_seen=as_seen)
+    if obstacle is not None and not (bold and obstacle.may):
         return Refusal(obstacle.reason, obstacle.node)
     spelled, imports = edit.spell("function", function.node)
     if model.own(Shapes).vary_for(function):
@@ -63,7 +65,7 @@ def compile_function(edit: Editor, function: Function, *, bold: bool = False) ->
         [*imports, decorate],
         safe=False,
         may_change=TRACED,
-        bold=bold,
+        bold=as_seen or obstacle is not None,
     )
 
 

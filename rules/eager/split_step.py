@@ -467,6 +467,9 @@ class _Step:
         in_the_way = hard[0] if hard else None
         if in_the_way is not None and (computes or reads_traced):
             in_the_way = self._not_given_beforehand(statement, hard, traced)
+            if in_the_way is not None:  # what only may be in the way is tried
+                sure = [obstacle for obstacle in hard if not obstacle.may]
+                in_the_way = self._not_given_beforehand(statement, sure, traced)
         if in_the_way is None:
             self._split.traced.append(statement)
             self._split.twins += twins

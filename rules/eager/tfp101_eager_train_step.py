@@ -365,10 +365,14 @@ def _split(
         return split(edit, step.tape, calls, "compute_gradients")
     whole = _function_of_the_whole(model, step)
     if whole is not None:
-        return compile_function(edit, whole, bold=True)
+        return compile_function(edit, whole, bold=True, as_seen=True)
+    around = model.function_at(step.tape)
+    if loop is None and around is not None and not _is_spread(model, step):
+        made = compile_function(edit, around, bold=True)
+        if isinstance(made, Repair) and made.bold:
+            return made
     trained_by = _trained(step)
     name = f"train_{trained_by}" if trained_by and len(trained) > 1 else "train_step"
-    around = model.function_at(step.tape)
     if around is not None and around.owner is None and around.name == name:
         name = "compiled_step"
     site = _site_in_loop(model, step)

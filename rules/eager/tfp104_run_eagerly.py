@@ -215,8 +215,8 @@ def _hindered_by_keras(outside: Outside, path: str) -> Iterator[tuple[str, Refus
         names += [name for kind in ("metric", "loss") for name in sorted(methods(kind, "compiled"))]
         reasons = {name: outside.hindrance_of_compiled(f"{path}.{name}") for name in names}
     else:
-        own = path.rpartition("::")[2].rpartition(">")[2]
-        reasons = {own.rpartition(".")[2]: outside.hindrance(path)}
+        own, found = path.rpartition("::")[2].rpartition(">")[2], outside.hindrance(path)
+        reasons = {own.rpartition(".")[2]: found.reason if found is not None else ""}
     yield from (_hindered(name, reason) for name, reason in reasons.items() if reason)
 
 

@@ -223,4 +223,8 @@ def _compile_apart(edit: Editor, found: ForwardPass) -> Repair | Refusal | None:
         return None
     if is_cut_from_what_gets_longer(edit.model.loops, found.calls[0]):
         return None
+    if found.loop is None and found.function is not None:
+        made = compile_function(edit, found.function, bold=True)
+        if isinstance(made, Repair) and made.bold:
+            return made
     return compile_forward(edit, found.calls[0])

@@ -1186,3 +1186,72 @@ def test_what_a_loop_takes_for_a_model_may_be_several_inputs_and_an_unknown_attr
         bold=True,
     )
     assert "self._train_step(x, self.table, tf.cast(y, tf.float32))" in text
+
+
+OUTPUTS = """\
+import tensorflow as tf
+
+
+def make_model():
+    inputs = tf.keras.Input((4,))
+    return tf.keras.Model(inputs, [tf.keras.layers.Dense(2)(inputs) for _ in range(3)])
+
+
+model = make_model()
+optimizer = tf.keras.optimizers.Adam()
+
+
+def step(x, y):
+    with tf.GradientTape() as tape:
+        outputs = model(x)
+        loss = {loss}
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    return loss
+
+
+for x, y in tf.data.Dataset.range(10_000).batch(8):
+    step(x, y)
+"""
+OVER_OUTPUTS = {
+    "a comprehension": "sum([tf.reduce_mean((output - y) ** 2) for output in outputs])",
+    "zip": "tf.add_n([tf.reduce_mean((output - y) ** 2) * w for output, w in zip(outputs, [1, 2, 3])])",
+    "enumerate": "tf.add_n([tf.reduce_mean((output - y) ** 2) * i for i, output in enumerate(outputs)])",
+}
+
+
+@pytest.mark.parametrize("loss", OVER_OUTPUTS.values(), ids=OVER_OUTPUTS)
+def test_a_step_over_what_may_be_a_tensor_or_several_is_tried(loss: str) -> None:
+    source = OUTPUTS.format(loss=loss)
+    assert fixed("TFP101", source) == source
+    assert fixed("TFP101", source, bold=True) == source.replace("def step", "@tf.function\ndef step")
+
+
+def test_a_step_over_what_surely_is_a_tensor_is_compiled_in_parts() -> None:
+    loss = OVER_OUTPUTS["a comprehension"].replace("in outputs", "in tf.stack(outputs)")
+    after = fixed("TFP101", OUTPUTS.format(loss=loss), bold=True)
+    assert "outputs = run_model(x)" in after
+    assert "@tf.function\ndef step" not in after
+
+
+def test_a_loop_over_what_may_be_a_tensor_goes_into_the_function_with_the_rest_of_the_step() -> None:
+    source = OUTPUTS.format(loss=OVER_OUTPUTS["zip"]).replace(
+        "    return loss", "    print(loss.numpy())\n    return loss"
+    )
+    after = fixed("TFP101", source, bold=True)
+    step = after[after.index("@tf.function") : after.index("def step")]
+    assert "zip(outputs, [1, 2, 3])" in step
+    assert "print" not in step
+
+
+def test_a_batch_of_the_host_is_still_taken_apart_there() -> None:
+    assert "    states = [one[0] for one in batch]\n    loss = train_step(tf." in fixed(
+        "TFP101",
+        OUTPUTS.format(loss="tf.reduce_mean(outputs[0])")
+        .replace("    with tf", "    states = [one[0] for one in batch]\n    with tf")
+        .replace("step(x, y)", "step(batch)")
+        .replace("for x, y in", "for batch in")
+        .replace("model(x)", "model(states)")
+        .replace("    return loss", "    print(loss.numpy())"),
+        bold=True,
+    )

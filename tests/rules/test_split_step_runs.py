@@ -501,6 +501,48 @@ print(np.round(np.mean(loss), 4), np.round(learner.online.get_weights()[1], 4))
 """
 
 
+SEVERAL = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+class Heads(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.heads = [tf.keras.layers.Dense(units) for units in (2, 3)]
+
+    def call(self, x):
+        return [head(x) for head in self.heads]
+
+
+def loss_of(outputs, targets):
+    parts = [tf.reduce_mean((output - target) ** 2) for output, target in zip(outputs, targets)]
+    return tf.add_n([weight * part for weight, part in enumerate(parts, 1)])
+
+
+def train(model, batches):
+    optimizer = tf.keras.optimizers.Adam(0.1)
+
+    def step(x, first, second):
+        with tf.GradientTape() as tape:
+            loss = loss_of(model(x), (first, second))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        return loss
+
+    for x, first, second in batches:
+        loss = step(x, first, second)
+    print(round(float(loss), 4))
+
+
+rng = np.random.default_rng(0)
+arrays = [rng.normal(size=(400, width)).astype("float32") for width in (4, 2, 3)]
+train(Heads(), tf.data.Dataset.from_tensor_slices(tuple(arrays)).batch(8))
+"""
+
+
 @pytest.mark.parametrize(
     "source",
     [
@@ -515,6 +557,7 @@ print(np.round(np.mean(loss), 4), np.round(learner.online.get_weights()[1], 4))
         TARGETS,
         EVALUATING,
         NORMALIZED,
+        SEVERAL,
     ],
     ids=[
         "actor-critic",
@@ -528,6 +571,7 @@ print(np.round(np.mean(loss), 4), np.round(learner.online.get_weights()[1], 4))
         "targets",
         "evaluating",
         "normalized",
+        "several",
     ],
 )
 def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path, forks: Forks) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tflint_perf.analysis.links.summary import Part, Thing
 from tflint_perf.analysis.values.caller import Batch, Caller, Callers, Given
-from tflint_perf.analysis.values.outside import PROGRAMS, RUN_OVER, ClassFacts, Mapped
+from tflint_perf.analysis.values.outside import PROGRAMS, RUN_OVER, ClassFacts, Hindrance, Mapped
 from tflint_perf.analysis.values.values import (
     COMPILER,
     STREAMS,
@@ -230,7 +230,7 @@ class Linked:
             thing.only_computes,
         )
 
-    def hindrance(self, path: str) -> str:
+    def hindrance(self, path: str) -> Hindrance | None:
         """What stands against tracing what calling it runs, and where."""
         return self._files.hindrance(self._files.follow(self._file, path))
 

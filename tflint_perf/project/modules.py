@@ -13,6 +13,7 @@ from typing import Literal, TypeVar
 
 from tflint_perf.analysis.links.hindrances import Hindrances, Seen
 from tflint_perf.analysis.links.summary import Summary, Thing
+from tflint_perf.analysis.values.outside import Hindrance
 from tflint_perf.project.cache import Cache
 from tflint_perf.project.module_search import tokens_of
 from tflint_perf.project.module_texts import ModuleTexts
@@ -66,7 +67,7 @@ class Files:
         self._plays: _Answers[bool] = {}
         self._trains_whole: _Answers[bool] = {}
         self._hindrances: dict[Path, Hindrances] = {}
-        self._hindered: _Answers[str] = {}
+        self._hindered: _Answers[Hindrance | None] = {}
         self._acts: _Answers[bool] = {}
         self._has_step_loop: _Answers[bool] = {}
         self._starred: _Answers[tuple[Path, ...]] = {}
@@ -172,19 +173,28 @@ class Files:
 
     # Tracing
 
-    def hindrance(self, found: Found | None) -> str:
-        """What stands against tracing what calling a function or an object runs, and where; "" for nothing."""
+    def hindrance(self, found: Found | None) -> Hindrance | None:
+        """What stands against tracing what calling a function or an object runs, and where; None for nothing."""
         start = self._runs_in_eager_mode(found)
         if start is None:
-            return ""
-        return self.around.known(self._hindered, (start.file, start.name), "", lambda: self._hindrance(start))
+            return None
+        return self.around.known(
+            self._hindered, (start.file, start.name), None, lambda: self._hindrance(start)
+        )
 
-    def _hindrance(self, start: Found) -> str:
+    def _hindrance(self, start: Found) -> Hindrance | None:
+        """The first that surely is one, or else the first that may be one."""
+        first = None
         for run in self._run_by(start, objects=True):
-            reason = self._hindrances_in(run.file).reasons.get(run.name, "")
-            if reason:
-                return f"{reason}, in `{run.name.rpartition('>')[2]}` of {run.file.name}"
-        return ""
+            known = self._hindrances_in(run.file).of.get(run.name)
+            if known is None or (known.may and first is not None):
+                continue
+            where = f"in `{run.name.rpartition('>')[2]}` of {run.file.name}"
+            found = Hindrance(f"{known.reason}, {where}", known.may)
+            if not found.may:
+                return found
+            first = found
+        return first
 
     def hindered_behind(self, file: Path) -> tuple[str, str] | None:
         """The name of the first function that TensorFlow compiles, in the modules that a file imports and in those that

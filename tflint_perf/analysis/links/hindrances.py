@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tflint_perf.analysis.links.summary import reached_with
-from tflint_perf.analysis.values.outside import name_called
+from tflint_perf.analysis.python.obstacles import worst
+from tflint_perf.analysis.values.outside import Hindrance, name_called
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
@@ -24,28 +25,28 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Hindrances:
-    """The functions that tracing would change or break, by their names for other files, each with the reason.
+    """The functions that tracing would change or break, by their names for other files, each with what stands against it.
 
     A function answers for itself, and for what has no name there; what it calls besides answers for itself. `traced` are
     those that TensorFlow itself compiles unless a program has all of them run in eager mode, which something is seen to
     stand against.
     """
 
-    reasons: dict[str, str]
+    of: dict[str, Hindrance]
     traced: dict[str, Seen]
 
 
 def hindrances(model: Model) -> Hindrances:
     """Those of all functions that other files may call."""
-    return Hindrances(dict(_reasons(model)), dict(_of_traced(model)))
+    return Hindrances(dict(_of_functions(model)), dict(_of_traced(model)))
 
 
-def _reasons(model: Model) -> Iterator[tuple[str, str]]:
+def _of_functions(model: Model) -> Iterator[tuple[str, Hindrance]]:
     for function in model.walk.functions.values():
         name = name_called(function)
-        reason = _reason(model, function) if name else ""
-        if reason:
-            yield name, reason
+        found = _hindrance(model, function) if name else None
+        if found is not None:
+            yield name, found
 
 
 def _of_traced(model: Model) -> Iterator[tuple[str, Seen]]:
@@ -56,7 +57,7 @@ def _of_traced(model: Model) -> Iterator[tuple[str, Seen]]:
             yield name, Seen(obstacle.reason, model.row(obstacle.node) or 1)
 
 
-def _reason(model: Model, function: Function) -> str:
-    """The first obstacle in a function, or in one that runs with it; "" where there is none."""
-    ways = map(model.tracing.obstacle_here, reached_with(model, function))
-    return next((obstacle.reason for obstacle in ways if obstacle is not None), "")
+def _hindrance(model: Model, function: Function) -> Hindrance | None:
+    """What stands against tracing a function, or one that runs with it; None for nothing."""
+    found = worst(filter(None, map(model.tracing.obstacle_here, reached_with(model, function))))
+    return Hindrance(found.reason, found.may) if found is not None else None

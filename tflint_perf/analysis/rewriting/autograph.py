@@ -36,18 +36,22 @@ class AutoGraph:
         self._infer = infer
         self._iteration = TensorIteration(infer, Structures(infer, calls))
 
-    def reason(self, node: cst.CSTNode, function: Function | None) -> str:
-        """Why a node can't be traced where tensors come to it; "" where nothing is known against it."""
+    def obstacle(self, node: cst.CSTNode, function: Function | None) -> Obstacle | None:
+        """Why a node can't be traced where tensors come to it; None where nothing is known against it."""
+        reason = self._reason(node, function)
+        return Obstacle(node, reason) if reason else self._iteration.obstacle(node)
+
+    def _reason(self, node: cst.CSTNode, function: Function | None) -> str:
         match node:
             case cst.If() if self._is_tensor(node.test):
                 return self._of_branch(node, function)
             case cst.Call():
-                return self._of_call(node) or self._iteration.reason(node)
+                return self._of_call(node)
             case cst.Comparison(comparisons=[cst.ComparisonTarget(cst.In() | cst.NotIn(), among)]):
                 return "a tensor is searched for on the host" if self._holds_tensors(among) else ""
             case cst.Subscript() if self._picks_by_tensor(node):
                 return "a tensor is the index of a Python list"
-        return self._iteration.reason(node)
+        return ""
 
     def of_return(self, statement: cst.Return) -> Obstacle | None:
         """A result that a graph gives as a tensor, or can't give: a string, a size."""
@@ -192,13 +196,18 @@ class TensorIteration:
         self._structures = structures
         self._parents = infer.walk.parents
 
-    def reason(self, node: cst.CSTNode) -> str:
-        """Why a trace can't go over what a node goes over; "" where nothing is known against it."""
+    def obstacle(self, node: cst.CSTNode) -> Obstacle | None:
+        """Why a trace can't go over what a node goes over; None where nothing is known against it."""
         match node:
             case cst.Call():
                 return self._of_call(node)
             case cst.CompFor():
                 return self._of_comprehension(node)
+        reason = self._of_parts(node)
+        return Obstacle(node, reason) if reason else None
+
+    def _of_parts(self, node: cst.CSTNode) -> str:
+        match node:
             case cst.StarredElement() if self._structures.is_tensor(node.value):
                 return "a tensor is unpacked by `*`"
             case (
@@ -209,9 +218,9 @@ class TensorIteration:
                 return "a tensor is unpacked on the host" if self._structures.is_tensor(taken) else ""
         return ""
 
-    def _of_call(self, call: cst.Call) -> str:
+    def _of_call(self, call: cst.Call) -> Obstacle | None:
         if any(arg.star == "*" and self._structures.is_tensor(arg.value) for arg in call.args):
-            return "a tensor is unpacked by `*`"
+            return Obstacle(call, "a tensor is unpacked by `*`")
         name = builtin_or_qualified(self._infer, call.func)
         given = [arg.value for arg in call.args if not arg.star and arg.keyword is None]
         if name in _FIRST:
@@ -221,10 +230,10 @@ class TensorIteration:
         for position, value in enumerate(over):
             structure = self._structures.of(value)
             if structure == "tensor" or (structure == "gradient" and self._is_of_one(value, over)):
-                return f"`{name}` iterates over a tensor"
+                return Obstacle(call, f"`{name}` iterates over a tensor")
             if structure in ("open", "element") and not self._is_of_objects(call, position, name):
-                return f"`{name}` iterates over what may be a tensor"
-        return ""
+                return Obstacle(call, f"`{name}` iterates over what may be a tensor", may=True)
+        return None
 
     def _is_of_one(self, gradient: cst.BaseExpression, zipped: list[cst.BaseExpression]) -> bool:
         """Whether a gradient is zipped with a list of what it was asked for: `zip(tape.gradient(loss, v), [v])`."""
@@ -236,23 +245,23 @@ class TensorIteration:
             for element in other.elements
         )
 
-    def _of_comprehension(self, node: cst.CompFor) -> str:
+    def _of_comprehension(self, node: cst.CompFor) -> Obstacle | None:
         for test in node.ifs:
             if self._structures.is_tensor(test.test):
-                return "a condition on a tensor decides what a comprehension takes"
+                return Obstacle(node, "a condition on a tensor decides what a comprehension takes")
         given = node.iter
         if isinstance(given, cst.Call):
             name = builtin_or_qualified(self._infer, given.func)
             if name == "range" and any(self._structures.is_tensor(arg.value) for arg in given.args):
-                return "a tensor decides how often a comprehension runs"
+                return Obstacle(node, "a tensor decides how often a comprehension runs")
             if name in _FIRST or has(name, "calls-on-each") or name == "zip":
-                return ""
+                return None
         structure = self._structures.of(given)
         if structure == "tensor":
-            return "a comprehension iterates over a tensor"
+            return Obstacle(node, "a comprehension iterates over a tensor")
         if structure in ("open", "element") and not self._is_used_as_object(node.target):
-            return "a comprehension iterates over what may be a tensor"
-        return ""
+            return Obstacle(node, "a comprehension iterates over what may be a tensor", may=True)
+        return None
 
     def _is_of_objects(self, call: cst.Call, position: int, name: str) -> bool:
         """Whether what a call goes over is known by what becomes of it: gradients that are applied, objects that are asked."""

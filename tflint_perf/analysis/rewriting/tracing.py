@@ -10,7 +10,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, last_names, methods
 from tflint_perf.analysis.execution.compiled import Compiled
-from tflint_perf.analysis.python.obstacles import Obstacle
+from tflint_perf.analysis.python.obstacles import Obstacle, worst
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import (
     callee_name,
@@ -108,7 +108,7 @@ class Tracing:
         found = self._obstacles_in(
             function.node.body, function, _Look((function,), as_seen=True, sure=True, one_suffices=True)
         )
-        return next((each for each in found if isinstance(each.node, _DOES_SOMETHING)), None)
+        return next((each for each in found if isinstance(each.node, _DOES_SOMETHING) and not each.may), None)
 
     def _setting_changed(self, code: cst.CSTNode) -> Obstacle | None:
         place = self._between_calls.setting_changed(code)
@@ -119,7 +119,7 @@ class Tracing:
     def obstacle_in_call(self, call: cst.Call) -> Obstacle | None:
         """The first obstacle to compiling what `call` runs in this file."""
         bodies = (self._in_body(target, _Look((target,))) for target in self._calls.targets(call))
-        return next(filter(None, bodies), None)
+        return worst(filter(None, bodies))
 
     def obstacle_to_keeping(
         self, node: cst.BaseExpression, function: Function | None, *, as_seen: bool = False
@@ -158,9 +158,9 @@ class Tracing:
         """What stands against tracing what a call runs in another file, itself or by a strategy."""
         for function in (call.func, self._calls.run_by_strategy(call)):
             paths = self._infer.value(function).paths if function is not None else ()
-            reasons = [self._infer.outside.hindrance(path) for path in paths]
-            if any(reasons) and not (look.one_suffices and not all(reasons)):
-                return Obstacle(call, next(filter(None, reasons)))
+            found = [self._infer.outside.hindrance(path) for path in paths]
+            if any(found) and not (look.one_suffices and not all(found)):
+                return worst(Obstacle(call, each.reason, each.may) for each in found if each is not None)
         return None
 
     def obstacle_in_statements(
@@ -174,8 +174,9 @@ class Tracing:
             return changed
         self._looked_at = set(statements)
         look = _inline(function, self._looked_at if moved else None)
-        found = (next(self._obstacles_in(statement, function, look), None) for statement in statements)
-        return next(filter(None, found), None)
+        return worst(
+            obstacle for statement in statements for obstacle in self._obstacles_in(statement, function, look)
+        )
 
     def obstacles_in_statement(
         self, statement: cst.CSTNode, function: Function | None, within: Collection[cst.CSTNode]
@@ -190,18 +191,19 @@ class Tracing:
         """The first obstacle in a function, and in what it calls."""
         for test in self._host_conditions.of_returns(function):
             return Obstacle(test, "a condition on the host decides what is returned")
-        return next(
-            self._obstacles_in(function.node.body, function, replace(look, inline=False, within=None)), None
+        return worst(
+            self._obstacles_in(function.node.body, function, replace(look, inline=False, within=None))
         )
 
     def _obstacles_in(self, code: cst.CSTNode, function: Function | None, look: _Look) -> Iterator[Obstacle]:
         for node in descendants(code):
             if node in self._left_out:
                 continue
-            reason = self._reason(node, function, look) or self._autograph.reason(node, function)
-            if reason:
-                yield Obstacle(node, reason)
-            elif isinstance(node, cst.Call):
+            reason = self._reason(node, function, look)
+            found = Obstacle(node, reason) if reason else self._autograph.obstacle(node, function)
+            if found is not None:
+                yield found
+            if (found is None or found.may) and isinstance(node, cst.Call):
                 found = self._in_what_it_runs(node, function, look)
                 if found is not None:
                     yield found
@@ -224,7 +226,7 @@ class Tracing:
         found = [self._in_target(call, target, function, look) for target in self._calls.targets(call)]
         if look.one_suffices and None in found:
             return None
-        return next(filter(None, found), None)
+        return worst(filter(None, found))
 
     def _in_target(
         self, call: cst.Call, target: Function, function: Function | None, look: _Look

@@ -51,6 +51,14 @@ class Mapped:
     only_computes: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Hindrance:
+    """What stands against tracing a function of another file; `may` says that it may be nothing, as a run would show."""
+
+    reason: str
+    may: bool = False
+
+
 class Outside(Protocol):
     """What a model may ask about the other files. `path` is a value's `outside`."""
 
@@ -102,8 +110,8 @@ class Outside(Protocol):
     def mapped(self, path: str) -> Mapped:
         """What it does as a function given to `Dataset.map`."""
 
-    def hindrance(self, path: str) -> str:
-        """What stands against tracing what calling it runs, and where; "" where nothing is known to."""
+    def hindrance(self, path: str) -> Hindrance | None:
+        """What stands against tracing what calling it runs, and where; None where nothing is known to."""
 
     def hindrance_of_compiled(self, path: str) -> str:
         """What is seen to stand against tracing it where TensorFlow compiles it, and where; "" for nothing."""
@@ -222,9 +230,9 @@ class Nothing:
         """Nothing known."""
         return Mapped()
 
-    def hindrance(self, path: str) -> str:
+    def hindrance(self, path: str) -> Hindrance | None:
         """Nothing."""
-        return ""
+        return None
 
     def hindrance_of_compiled(self, path: str) -> str:
         """Nothing."""
