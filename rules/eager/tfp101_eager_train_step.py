@@ -31,6 +31,7 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .compiling import compile_function, once_switched_on
 from .crossing import Crossings
 from .extract import extract
+from .for_each_model import compile_for_each_model
 from .model_calls import CompiledModels
 from .shapes import Shapes
 from .split_step import has_results_behind, split
@@ -368,7 +369,7 @@ def _split(
         return compile_function(edit, whole, bold=True, as_seen=True)
     around = model.function_at(step.tape)
     if loop is None and around is not None and not _is_spread(model, step):
-        made = compile_function(edit, around, bold=True)
+        made = compile_for_each_model(edit, around) or compile_function(edit, around, bold=True)
         if isinstance(made, Repair) and made.bold:
             return made
     trained_by = _trained(step)

@@ -70,8 +70,9 @@ class FunctionCreatedInLoop(Rule):
     ## What is left alone
 
     A factory that is called once, a function that a cache or an attribute keeps (`if self._step is None:`),
-    one that is created under a guard, or to be exported, and one that reads a model which each call of the function around it makes. The fix is refused where the function reads what the loop changes; it is safe
-    only for a function that is known to do nothing but compute, from tensors and from what cannot change.
+    one that is created under a guard, or to be exported, and one that reads a model which each call of the function around it
+    makes, or is given one such model after the other. The fix is refused where the function reads what the loop changes; it is
+    safe only for a function that is known to do nothing but compute, from tensors and from what cannot change.
 
     ## Sources
 
@@ -118,8 +119,11 @@ def _is_exported(model: Model, made: cst.FunctionDef | cst.Call) -> bool:
 
 
 def _is_of_new_model(model: Model, made: cst.FunctionDef | cst.Call) -> bool:
-    """Whether `made` reads a parameter of the function around it for which each call makes a model: the one of before would
-    go on with another model."""
+    """Whether `made` reads a parameter of the function around it for which each call makes a model, or is itself given one
+    model after the other: the one of before would go on with another model, or have to make variables for it."""
+    traced = _traced(model, made)
+    if isinstance(made, cst.Call) and traced is not None and model.tracing.is_given_models(traced):
+        return True
     function = model.function_at(made)
     read = {name.value for name in names_read(made)} if function is not None else set()
     return function is not None and any(

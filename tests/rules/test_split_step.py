@@ -1255,3 +1255,79 @@ def test_a_batch_of_the_host_is_still_taken_apart_there() -> None:
         .replace("    return loss", "    print(loss.numpy())"),
         bold=True,
     )
+
+
+FOLDS = """\
+import tensorflow as tf
+
+
+def make_model():
+    return tf.keras.Sequential([tf.keras.layers.Dense(1)])
+
+
+def step(model, optimizer, x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    variables = model.trainable_variables
+    optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+    return loss
+
+
+def train():
+    model, optimizer = make_model(), tf.keras.optimizers.Adam()
+    for epoch in range(epochs):
+        for x, y in dataset:
+            loss = step(model, optimizer, x, y)
+        print(epoch, loss)
+
+
+dataset = tf.data.Dataset.range(10_000).batch(8)
+for fold in range(5):
+    train()
+"""
+
+
+def test_a_step_of_one_model_after_the_other_is_compiled_for_each() -> None:
+    after = FOLDS.replace("    for epoch", "    compiled_step = tf.function(step)\n    for epoch")
+    after = after.replace("loss = step(", "loss = compiled_step(")
+    assert fixed("TFP101", FOLDS, bold=True) == after
+    assert not findings("TFP201", after)
+
+
+def test_each_of_two_models_that_share_a_step_has_it_compiled() -> None:
+    source = FOLDS.replace(
+        "    for epoch", "    other, second = make_model(), tf.keras.optimizers.Adam()\n    for epoch"
+    )
+    source = source.replace("        print", "            step(other, second, x, y)\n        print")
+    after = fixed("TFP101", source, bold=True)
+    assert (
+        "    compiled_step = tf.function(step)\n    compiled_step_2 = tf.function(step)\n    for epoch"
+        in after
+    )
+    assert "loss = compiled_step(model, optimizer, x, y)\n            compiled_step_2(other, second" in after
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("loss = step(model", "model = make_model()\n            loss = step(model"),
+        ("    return loss\n", "    print(loss.numpy())\n    return loss\n"),
+        ("for fold", "step(make_model(), tf.keras.optimizers.Adam(), *first)\nfor fold"),
+    ],
+    ids=["another on each step", "a step of the host", "a call in no loop"],
+)
+def test_a_step_is_not_compiled_for_each_model_where(was: str, becomes: str) -> None:
+    source = FOLDS.replace(was, becomes)
+    assert source != FOLDS
+    assert "tf.function(step)" not in fixed("TFP101", source, bold=True)
+
+
+@pytest.mark.parametrize(
+    ("runs", "once"),
+    [("range(1)", True), ("range(0, ONE)", True), ("[7]", True), ("range(2)", False), ("range(runs)", False)],
+)
+def test_a_model_of_a_loop_that_is_written_to_go_round_once_is_the_only_one(runs: str, once: bool) -> None:
+    head, _, rest = FOLDS.partition("def train():\n")
+    loop = rest.partition("\n\n\n")[0].replace("in dataset", "in tf.data.Dataset.range(10_000).batch(8)")
+    source = f"{head}ONE = 1\nfor run in {runs}:\n{loop}\n"
+    assert ("@tf.function\ndef step" in fixed("TFP101", source)) is once

@@ -9,11 +9,12 @@ import libcst as cst
 from tflint_perf.analysis.conventions import names_a_schedule, names_an_optimizer
 from tflint_perf.analysis.execution.trains import METHODS
 from tflint_perf.analysis.python.flow import loops_around, runs_beside
-from tflint_perf.analysis.python.scopes import At, Function
+from tflint_perf.analysis.python.scopes import At, Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
     descendants,
     dotted_name,
+    integer,
     is_constant,
     last_name,
     same_code,
@@ -21,6 +22,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.rewriting.in_place import InPlace
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import counting
 
 # What makes its variables when it is first used.
 _MAKES_VARIABLES = frozenset({"model", "layer", "optimizer", "metric"})
@@ -197,7 +199,7 @@ class BetweenCalls:
         waiting, seen = [node], set()
         while waiting:
             current = waiting.pop()
-            if self._infer.place(current).block.loop is not None:
+            if self.comes_again(self._infer.place(current)):
                 return True
             function = self._calls.function_at(current)
             if function is None or function in seen or function in _around(inner):
@@ -208,6 +210,27 @@ class BetweenCalls:
                 return True
             waiting += sites
         return False
+
+    def comes_again(self, place: At) -> bool:
+        """Whether a loop around a place runs it again, and is not written to go round once: `for run in range(1):`."""
+        return not all(map(self._goes_round_once, loops_around(place.block.loop)))
+
+    def _goes_round_once(self, loop: Loop) -> bool:
+        if isinstance(loop.iterable, cst.List | cst.Tuple):
+            return len(loop.iterable.elements) == 1 and isinstance(loop.iterable.elements[0], cst.Element)
+        counted = counting(self._infer, loop.iterable)
+        # Not what is only a default, of the command line perhaps.
+        bounds = [self._written_out(arg.value) for arg in counted.args] if counted is not None else []
+        numbers = [bound for bound in bounds if bound is not None]
+        return 0 < len(bounds) == len(numbers) < 3 and len(range(*numbers)) <= 1
+
+    def _written_out(self, node: cst.BaseExpression) -> int | None:
+        """An integer that is written here, or where its name is bound."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        match found[1] if found is not None else []:
+            case [Binding(kind="assign", path=(), value=cst.BaseExpression() as value)]:
+                return integer(value)
+        return integer(node)
 
     def _origin(self, value: cst.BaseExpression, depth: int) -> object:
         """What tells an object from others: the bindings that it may come from, or the code that names it."""

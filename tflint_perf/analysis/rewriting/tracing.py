@@ -76,9 +76,16 @@ class Tracing:
         self._side_effects = SideEffects(infer, calls, self._between_calls)
         self._looked_at: set[cst.CSTNode] = set()
 
-    def obstacle_in_function(self, function: Function, *, as_seen: bool = False) -> Obstacle | None:
+    def is_given_models(self, function: Function) -> bool:
+        """Whether a function is given another model or optimizer on some later call."""
+        return self._between_calls.object_given_anew(function) is not None
+
+    def obstacle_in_function(
+        self, function: Function, *, as_seen: bool = False, one_model: bool = False
+    ) -> Obstacle | None:
         """The first obstacle to compiling a function, with all that it calls in this file; `as_seen` passes over attributes
-        that other methods bind anew, where nothing shows that one of these runs between two calls."""
+        that other methods bind anew, where nothing shows that one of these runs between two calls; `one_model` supposes that
+        it is compiled for each model that it is given."""
         node = function.node
         if isinstance(node, cst.FunctionDef) and node.asynchronous is not None:
             return Obstacle(node, "it is `async`")
@@ -87,7 +94,7 @@ class Tracing:
         host = self._host_arguments(function)
         if host is not None:
             return host
-        another = self._between_calls.object_given_anew(function)
+        another = self._between_calls.object_given_anew(function) if not one_model else None
         if another is not None:
             return Obstacle(another, _GIVEN_ANEW)
         return (
@@ -143,7 +150,7 @@ class Tracing:
         made_here = scope.function is not None and any(binding.kind != "param" for binding in bindings)
         if (
             len(bindings) > 1
-            or any(binding.at.block.loop is not None for binding in bindings)
+            or any(self._between_calls.comes_again(binding.at) for binding in bindings)
             or (made_here and scope.function is not None and self._runs_again(scope.function))
         ):
             return Obstacle(node, f"`{node.value}` is another object on later calls")
