@@ -1,17 +1,22 @@
 """What eager code does and a graph doesn't, written so that both do the same.
 
 Results are left on an object for whoever looks at them, as attention weights for a plot, `self.weights = weights`: a trace
-would leave a symbolic tensor there, once. And `tf.maximum(0, x)` is an op on integers in a graph, whatever `x` holds.
+would leave a symbolic tensor there, once. `tf.maximum(0, x)` is an op on integers in a graph, whatever `x` holds. And a function
+that a step calls may fetch a tensor, or have NumPy compute of it, for nobody but the caller of the step: `np.abs(target - q)`.
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import library
 from tflint_perf.analysis.execution.op_loops import is_read
+from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.scopes import Block, Function
 from tflint_perf.analysis.python.syntax import callee_name
+from tflint_perf.analysis.rewriting.ops_for_numpy import op_for
 from tflint_perf.edit.editor import Editor
+from tflint_perf.finding import Edit
 from tflint_perf.rule import Repair
 
 from .compiling import first_parameter
@@ -22,6 +27,70 @@ def means_the_same_in_graph(edit: Editor, obstacle: cst.CSTNode | None) -> Repai
     if isinstance(obstacle, cst.Call):
         return _write_float(edit, obstacle)
     return _keep_for_eager_calls(edit, obstacle)
+
+
+def stays_on_device(edit: Editor, obstacle: cst.CSTNode | None) -> Repair | None:
+    """The fix of a function that fetches a tensor, or has NumPy compute of it, and gives that back: an op does it."""
+    function = edit.model.function_at(obstacle) if isinstance(obstacle, cst.Call) else None
+    if function is None:
+        return None
+    others = [other.node for other in edit.model.tracing.obstacles_in(function) if not other.may]
+    written = [_op_instead(edit, other) for other in others if isinstance(other, cst.Call)]
+    if not written or len(written) < len(others):
+        return None
+    edits = [change for each in written if each is not None for change in each]
+    if None in written:
+        return None
+    return Repair(
+        f"Give a tensor back from `{function.name}`, which a graph can compute",
+        list(dict.fromkeys(edits)),
+        safe=False,
+        may_change="whether its results are arrays",
+        bold=True,
+    )
+
+
+def _op_instead(edit: Editor, call: cst.Call) -> list[Edit] | None:
+    """The edits that write for a call of the host an op on the tensor that it gets, through which no gradient goes either."""
+    model = edit.model
+    fetched = isinstance(call.func, cst.Attribute) and call.func.attr.value == "numpy" and not call.args
+    op = None if fetched else op_for(model.qualified(call.func), call)
+    given = (
+        [call.func.value]
+        if isinstance(call.func, cst.Attribute) and fetched
+        else [a.value for a in call.args]
+    )
+    if not (fetched or op) or not any(model.value(each).kind == "tensor" for each in given):
+        return None
+    if not _may_be_tensor(model, call):
+        return None
+    stop, imports = edit.spell("stop_gradient", call)
+    if fetched:
+        return [*imports, edit.replace(call, f"{stop}({edit.text(given[0])})")]
+    spelled, more = edit.spell(op or "", call)
+    return [
+        *imports,
+        *more,
+        edit.replace(call.func, f"{stop}({spelled}"),
+        edit.edit(edit.end(call), edit.end(call), ")"),
+    ]
+
+
+def _may_be_tensor(model: Model, node: cst.CSTNode) -> bool:
+    """Whether a result goes nowhere but out of its function and into arithmetic and ops."""
+    parent = model.parent(node)
+    match parent:
+        case cst.Return():
+            return True
+        case cst.Element() | cst.Tuple() | cst.BinaryOperation():
+            return _may_be_tensor(model, parent)
+        case cst.Arg():
+            call = model.parent(parent)
+            return isinstance(call, cst.Call) and library(model.qualified(call.func)) == "tensorflow"
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)]):
+            mentions = model.names.mentions_in(model.function_at(node), name.value)
+            return all(mention is name or _may_be_tensor(model, mention) for mention in mentions)
+    return False
 
 
 def _write_float(edit: Editor, call: cst.Call) -> Repair | None:

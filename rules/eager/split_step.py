@@ -40,7 +40,7 @@ from .ahead_of_tape import move_ahead_of_tape
 from .compiling import first_parameter, switched_off
 from .crossing import Crossings, deletes_only
 from .forward_function import Forward, ForwardFunction, forward_function, rest_of
-from .graph_differences import means_the_same_in_graph
+from .graph_differences import means_the_same_in_graph, stays_on_device
 from .inlining import inline_what_hides
 from .numpy_twins import Twin, Twins
 from .shapes import Shapes
@@ -137,11 +137,16 @@ def _same_in_graph(
         for obstacle in model.tracing.obstacles_in_statement(
             statement, model.function_at(statement), statements
         )
+        if not obstacle.may
     )
+    inside = set(chain.from_iterable(map(descendants, statements)))
+
+    def mended(other: cst.CSTNode | None) -> Repair | None:
+        there = stays_on_device(edit, other) if other not in inside else None
+        return means_the_same_in_graph(edit, other) or there
+
     hard = (other for other in obstacles if not isinstance(other, cst.Attribute | cst.Name))
-    return (
-        means_the_same_in_graph(edit, node) if all(means_the_same_in_graph(edit, o) for o in hard) else None
-    )
+    return mended(node) if all(map(mended, hard)) else None
 
 
 def split_forward(edit: Editor, call: cst.Call, name: str) -> Repair | Refusal:

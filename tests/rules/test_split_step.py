@@ -1331,3 +1331,108 @@ def test_a_model_of_a_loop_that_is_written_to_go_round_once_is_the_only_one(runs
     loop = rest.partition("\n\n\n")[0].replace("in dataset", "in tf.data.Dataset.range(10_000).batch(8)")
     source = f"{head}ONE = 1\nfor run in {runs}:\n{loop}\n"
     assert ("@tf.function\ndef step" in fixed("TFP101", source)) is once
+
+
+PRIORITIES = """\
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+optimizer = tf.keras.optimizers.Adam()
+
+
+def loss_of(x, y):
+    error = tf.reduce_sum(tf.square(model(x) - y), axis=1)
+    priorities = {}
+    return tf.reduce_mean(error), priorities
+
+
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss, priorities = loss_of(x, y)
+    variables = model.trainable_variables
+    optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+    return loss, priorities
+
+
+for x, y in tf.data.Dataset.range(10_000).batch(8):
+    loss, priorities = step(x, y)
+    memory.update(priorities)
+"""
+
+
+@pytest.mark.parametrize(
+    ("fetched", "kept"),
+    [
+        ("error.numpy()", "tf.stop_gradient(error)"),
+        ("np.abs(error)", "tf.stop_gradient(tf.abs(error))"),
+        ("np.sqrt(error) + 0.1", "tf.stop_gradient(tf.sqrt(error)) + 0.1"),
+    ],
+)
+def test_what_a_function_of_the_step_fetches_for_its_caller_stays_on_the_device(
+    fetched: str, kept: str
+) -> None:
+    after = PRIORITIES.format(kept).replace("def step", "@tf.function\ndef step")
+    assert fixed("TFP101", PRIORITIES.format(fetched), bold=True) == after
+
+
+@pytest.mark.parametrize(
+    "fetched",
+    [
+        "error.numpy().tolist()",
+        "[each.numpy() for each in error]",
+        "np.clip(error.numpy(), *bounds)",
+        "error.numpy()\n    print(priorities)",
+    ],
+    ids=["a list", "each", "no op", "said by the host"],
+)
+def test_what_a_function_of_the_step_makes_on_the_host_is_left_there(fetched: str) -> None:
+    after = fixed("TFP101", PRIORITIES.format(fetched), bold=True)
+    assert f"priorities = {fetched}\n" in after
+    assert "@tf.function\ndef step" not in after
+
+
+@pytest.mark.parametrize(
+    ("call", "compiled"),
+    [
+        ("read(x)", True),
+        ("read(x, as_array=False)", True),
+        ("read(x, as_array=True)", False),
+        ("read(x, as_array=asked)", False),
+    ],
+)
+def test_a_branch_that_the_call_of_the_step_never_takes_does_not_stand_in_the_way(
+    call: str, compiled: bool
+) -> None:
+    source = PRIORITIES.format("1.0").replace("model(x)", call)
+    source = source.replace(
+        "def loss_of",
+        "def read(x, as_array=False):\n    y = model(x)\n    if as_array:\n        return y.numpy()\n    return y\n\n\ndef loss_of",
+    )
+    source += "print(read(x, True))\n"
+    assert ("@tf.function\ndef step" in fixed("TFP101", source)) is compiled
+
+
+def test_a_branch_of_a_parameter_that_gets_another_value_may_be_taken() -> None:
+    source = PRIORITIES.format("1.0").replace("model(x)", "read(x)")
+    source = source.replace(
+        "def loss_of",
+        "def read(x, said=None):\n    said = loud if said is None else said\n    if said:\n        print(x)\n    return model(x)\n\n\ndef loss_of",
+    )
+    assert "@tf.function\ndef step" not in fixed("TFP101", source)
+
+
+@pytest.mark.parametrize(
+    ("size", "applied", "tried"),
+    [
+        ("np.multiply.reduce(x.shape)", False, True),
+        ("np.sqrt(len(layers))", True, True),
+        ("np.sqrt(float(y))", False, False),
+        ("float(len(layers))", True, True),
+    ],
+)
+def test_numpy_of_what_a_trace_may_know_is_tried(size: str, applied: bool, tried: bool) -> None:
+    source = PRIORITIES.format("error").replace("tf.reduce_mean(error)", f"tf.reduce_mean(error) / {size}")
+    source = source.replace("optimizer =", "layers = [1, 2]\noptimizer =")
+    assert ("@tf.function\ndef step" in fixed("TFP101", source)) is applied
+    assert ("@tf.function\ndef step" in fixed("TFP101", source, bold=True)) is tried

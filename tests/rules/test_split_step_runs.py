@@ -570,6 +570,47 @@ for fold in range(3):
     train(fold)
 """
 
+PRIORITIES = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+class Learner:
+    def __init__(self):
+        self.scale = np.array([0.5, 2.0], dtype="float32")
+        self.priorities = np.ones(100)
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+        self.optimizer = tf.keras.optimizers.Adam(0.1)
+
+    def read(self, x, as_text=False):
+        q = self.model(x) * np.asarray(self.scale)
+        if as_text:
+            return str(np.round(q.numpy(), 3))
+        return q
+
+    def cost(self, x, y):
+        error = y - tf.reduce_sum(self.read(x), axis=1)
+        priorities = np.abs(error) + 0.01
+        return tf.reduce_mean(error**2 / float(len(x))), priorities
+
+    def learn(self, x, y, rows):
+        with tf.GradientTape() as tape:
+            loss, priorities = self.cost(x, y)
+        variables = self.model.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        return loss, priorities
+
+
+learner, rng = Learner(), np.random.default_rng(0)
+xs, ys = rng.normal(size=(100, 4)).astype("float32"), rng.normal(size=100).astype("float32")
+for step in range(20):
+    rows = rng.choice(100, 16, p=learner.priorities / learner.priorities.sum())
+    loss, learner.priorities[rows] = learner.learn(tf.constant(xs[rows]), tf.constant(ys[rows]), rows)
+print(round(float(loss), 4), np.round(learner.priorities.sum(), 3), learner.read(xs[:2], True))
+"""
+
 
 @pytest.mark.parametrize(
     "source",
@@ -587,6 +628,7 @@ for fold in range(3):
         NORMALIZED,
         SEVERAL,
         FOLDS,
+        PRIORITIES,
     ],
     ids=[
         "actor-critic",
@@ -602,6 +644,7 @@ for fold in range(3):
         "normalized",
         "several",
         "folds",
+        "priorities",
     ],
 )
 def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path, forks: Forks) -> None:

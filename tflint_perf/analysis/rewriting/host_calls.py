@@ -58,6 +58,16 @@ class HostCalls:
             or self._name_argument(call)
         )
 
+    def may_be_known(self, call: cst.Call) -> bool:
+        """Whether NumPy is given nothing but what a trace may know: static shapes, and what an object's constructor sets."""
+        name = self._infer.names.qualified(call.func)
+        return (
+            library(name) == "numpy"
+            and ".random" not in name
+            and bool(call.args)
+            and all(self._is_static(arg.value) or self._is_set_once(arg.value) for arg in call.args)
+        )
+
     def mixed_types(self, call: cst.Call) -> str:
         """Why a graph refuses an op on an integer and what may be floats: `tf.maximum(0, x)` is one of integers there."""
         numbers = self.numbers_in_graph(call)
@@ -149,7 +159,7 @@ class HostCalls:
         return bool(call.args) and self._is_static(call.args[0].value)
 
     def _is_static(self, node: cst.BaseExpression) -> bool:
-        """Constants, static shapes, an object's settings, and what Python computes of these."""
+        """Constants, lengths, static shapes, an object's settings, and what Python computes of these."""
         if (
             isinstance(node, cst.BinaryOperation)
             and self._is_static(node.left)
@@ -158,6 +168,7 @@ class HostCalls:
             return True
         return (
             is_constant(node)
+            or (isinstance(node, cst.Call) and is_name(node.func, "len"))
             or (isinstance(node, cst.Attribute) and self._is_setting(node))
             or any(
                 isinstance(part, cst.Attribute) and part.attr.value == "shape" for part in descendants(node)
@@ -167,14 +178,21 @@ class HostCalls:
     def _is_setting(self, node: cst.Attribute) -> bool:
         """Whether an attribute is what the constructor of a layer or model was given, or made of that by Python."""
         owner = self._infer.value(node.value).klass
-        if owner is None or self._infer.classes.keras_kind(owner) not in ("model", "layer"):
-            return False
-        bindings = self._infer.classes.bindings_of(node)
+        return (
+            owner is not None
+            and self._infer.classes.keras_kind(owner) in ("model", "layer")
+            and self._is_set_once(node)
+            and self._infer.value(node).kind in ("unknown", "number")
+        )
+
+    def _is_set_once(self, node: cst.BaseExpression) -> bool:
+        """Whether it is an attribute that the constructor alone sets, to no tensor."""
+        bindings = self._infer.classes.bindings_of(node) if isinstance(node, cst.Attribute) else []
         functions = [binding.at.block.function for binding in bindings]
         return (
             bool(bindings)
             and all(function is not None and function.name == "__init__" for function in functions)
-            and self._infer.value(node).kind in ("unknown", "number")
+            and self._infer.value(node).kind in ("unknown", "number", "list", "tuple", "array")
         )
 
     def _makes_state(self, call: cst.Call) -> str:

@@ -10,6 +10,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, last_names, methods
 from tflint_perf.analysis.execution.compiled import Compiled
+from tflint_perf.analysis.execution.decided import Named, Told, is_left_out, none_known
 from tflint_perf.analysis.python.obstacles import Obstacle, worst
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import (
@@ -42,7 +43,7 @@ class _Look:
     statements, which become a function together with the others `within`. `as_seen` passes over attributes that other methods bind anew, where nothing shows that
     one of these runs between two calls. `sure` passes over what only may fail. Of the
     functions that a call may run, by which the program was set up, each has to be free of obstacles, unless `one_suffices`: a run
-    shows which it is.
+    shows which it is. `told` says what the constants are that a call gives the function: branches that it never takes don't count.
     """
 
     path: tuple[Function, ...] | None
@@ -51,6 +52,7 @@ class _Look:
     as_seen: bool = False
     sure: bool = False
     one_suffices: bool = False
+    told: Named = none_known
 
 
 class Tracing:
@@ -102,6 +104,10 @@ class Tracing:
             or next(filter(None, map(self._autograph.of_return, function.returns)), None)
             or self._in_body(function, _Look((function,), as_seen=as_seen, one_suffices=as_seen))
         )
+
+    def obstacles_in(self, function: Function) -> list[Obstacle]:
+        """Each obstacle to tracing a function in its own body and, for each of its calls, the worst in what that runs."""
+        return list(self._obstacles_in(function.node.body, function, _Look((function,), one_suffices=True)))
 
     def obstacle_here(self, function: Function) -> Obstacle | None:
         """The first obstacle to tracing a function in its own body, whatever it calls."""
@@ -207,13 +213,14 @@ class Tracing:
             if node in self._left_out:
                 continue
             reason = self._reason(node, function, look)
-            found = Obstacle(node, reason) if reason else self._autograph.obstacle(node, function)
-            if found is not None:
-                yield found
+            may = isinstance(node, cst.Call) and self._host_calls.may_be_known(node)
+            found = Obstacle(node, reason, may) if reason else self._autograph.obstacle(node, function)
+            below = None
             if (found is None or found.may) and isinstance(node, cst.Call):
-                found = self._in_what_it_runs(node, function, look)
-                if found is not None:
-                    yield found
+                below = self._in_what_it_runs(node, function, look)
+            if (found or below) and look.told is not none_known and is_left_out(self._walk, node, look.told):
+                continue
+            yield from filter(None, (found, below))
 
     @cached_property
     def _left_out(self) -> frozenset[cst.CSTNode]:
@@ -247,7 +254,15 @@ class Tracing:
             return None
         if target.name == "__init__":
             return Obstacle(call, "an object is created on each step")
-        return self._in_body(target, replace(look, path=(*look.path, target), within=None))
+        told = self._told(target, call, look.told)
+        return self._in_body(target, replace(look, path=(*look.path, target), within=None, told=told))
+
+    def _told(self, target: Function, call: cst.Call, around: Named) -> Named:
+        """What the parameters of a function are that a call gives constants, and nothing in it gives anything else."""
+        given = Told(self._infer, self._calls).by_call(target, call, around)
+        if given is None:
+            return none_known
+        return lambda name: given(name) if len(target.scope.bindings.get(name.value, ())) == 1 else None
 
     def _is_only_traced_by_keras(self, function: Function) -> bool:
         """Whether a method is traced where Keras calls it, as in `fit`, and runs in eager mode where the program does."""
