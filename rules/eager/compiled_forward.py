@@ -14,7 +14,7 @@ from tflint_perf.finding import Edit
 from tflint_perf.rule import Refusal, Repair
 
 from .compiling import READS_SHAPE, first_parameter, not_compiled, switched_off
-from .forward_function import Forward, forward_function, rest_of
+from .forward_function import Forward, Inputs, forward_function, more_inputs
 from .shapes import Shapes
 from .split_step import split_forward
 from .step_arguments import is_taken_by_loop
@@ -95,21 +95,29 @@ def _call_alone(
     another = edit.model.tracing.obstacle_to_keeping(called_node, function, as_seen=bold)
     if another is not None:
         return Refusal(another.reason, another.node)
-    rest = ", training=False" if is_prediction else rest_of(edit, call)
-    if rest is None:
+    more = Inputs(", training=False") if is_prediction else more_inputs(edit, call, sure=not bold)
+    if more is None:
         return Refusal("the model is given more than its inputs", call.args[1].value)
     beside = home_beside(edit, call, called_node)
     if isinstance(beside, Refusal):
         return beside
     home, owner, given = beside
-    forward = Forward(called_node, owner, bool(given), rest=rest, varies=varies)
+    forward = Forward(
+        called_node,
+        owner,
+        bool(given),
+        "model" if given and isinstance(called_node, cst.Attribute) else "",
+        rest=more.rest,
+        inputs=("inputs", *more.parameters),
+        varies=varies,
+    )
     own = forward_function(edit, call, home, forward, name)
     inputs = call.args[0].value
     tensors = as_tensors(edit, inputs)
     if isinstance(tensors, Refusal):
         return tensors
     passed, imports = tensors
-    made = own.called(owner, given, passed)
+    made = own.called(owner, given, ", ".join([passed, *more.passed]))
     return Repair(
         f"Call the model by a `@{own.decorator}` of its own",
         [
@@ -142,7 +150,9 @@ def home_beside(
             return Refusal("where the model comes from is not known", called_node)
         given = [called] if found[0] is function.scope else []
     elif function is not None and not (owner and f"{called}.".startswith(f"{owner}.")):
-        return Refusal("the model is part of something else", called_node)
+        given = [called]
+        if "model" in called.split("."):
+            return Refusal("the model is part of something else", called_node)
     return home, owner, given
 
 

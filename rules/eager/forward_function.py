@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from itertools import chain, count
 
 import libcst as cst
 
 from tflint_perf.analysis.python.scopes import Binding
-from tflint_perf.analysis.python.syntax import is_constant, is_name
+from tflint_perf.analysis.python.syntax import descendants, is_constant, is_name, last_name
 from tflint_perf.edit.arguments import for_all_shapes
 from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
 from tflint_perf.records import dataclass
 
 _FORWARD = "return {model}(inputs{rest})"
+_TENSORS = frozenset({"tensor", "array"})
+_PASSED_ANEW = frozenset({"number", "string", "dataset", "iterator", "instance", "object"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,37 @@ def rest_of(edit: Editor, call: cst.Call) -> str | None:
     if not all(is_constant(arg.value) for arg in others):
         return None
     return "".join(f", {edit.text(arg).rstrip(', ')}" for arg in others)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a call gives a model behind its first input: as code, with the parameters in it, and what is passed for these."""
+
+    rest: str = ""
+    parameters: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
+
+
+def more_inputs(edit: Editor, call: cst.Call, *, sure: bool) -> Inputs | None:
+    """The same, where all but constants is handed on; None where that is a number, each of which would have a trace of its own,
+    or, if it has to be `sure`, may be no tensor."""
+    rest, parameters, passed = "", list[str](), list[str]()
+    taken = {"inputs", *(name.value for name in descendants(call.func) if isinstance(name, cst.Name))}
+    for arg in call.args[1:]:
+        if is_constant(arg.value):
+            rest += f", {edit.text(arg).rstrip(', ')}"
+            continue
+        kind = edit.model.value(arg.value).kind
+        if kind in _PASSED_ANEW or (sure and kind not in _TENSORS):
+            return None
+        wanted = arg.keyword.value if arg.keyword is not None else last_name(arg.value) or "input"
+        numbered = (f"{wanted}_{number}" for number in count(2))
+        name = next(each for each in chain([wanted], numbered) if each not in taken)
+        taken.add(name)
+        rest += f", {arg.keyword.value}={name}" if arg.keyword is not None else f", {name}"
+        parameters.append(name)
+        passed.append(edit.text(arg.value))
+    return Inputs(rest, tuple(parameters), tuple(passed))
 
 
 @dataclass(frozen=True, slots=True)

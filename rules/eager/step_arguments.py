@@ -341,6 +341,8 @@ class Arguments:
             return argument.code
         if not is_computed_with and all(map(self._is_answer, argument.uses)):
             return argument.code
+        if not is_computed_with and all(map(self._is_state, argument.uses)):
+            return argument.code
         if any(map(self._is_index, argument.uses)) or not is_computed_with:
             return f"{self._spell('convert_to_tensor')}({argument.code})"
         double = "set_floatx" in self._edit.whole_text and "float64" in self._edit.whole_text
@@ -359,6 +361,16 @@ class Arguments:
             isinstance(call, cst.Call)
             and self._model.value(call.func).kind in ("model", "layer")
             and is_taken_by_loop(self._model, use)
+        )
+
+    def _is_state(self, use: cst.BaseExpression) -> bool:
+        """Whether a model is given several tensors one by one, or what the step gave back before: the states of a decoder."""
+        parent, value = self._model.parent(use), self._model.value(use)
+        call = self._model.parent(parent) if isinstance(parent, cst.Arg) else None
+        return (
+            isinstance(call, cst.Call)
+            and self._model.value(call.func).kind in ("model", "layer")
+            and ({item.kind for item in value.items or ()} == {"tensor"} or self._comes_back(use))
         )
 
     def _is_answer(self, use: cst.BaseExpression) -> bool:

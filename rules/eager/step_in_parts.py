@@ -30,7 +30,7 @@ from tflint_perf.rule import Refusal, Repair
 
 from .compiled_forward import as_tensors, home_beside
 from .compiling import first_parameter, not_compiled
-from .forward_function import Forward, forward_function, rest_of
+from .forward_function import Forward, forward_function, more_inputs
 from .model_calls import CalledModels
 from .shapes import Shapes
 
@@ -111,11 +111,11 @@ def _runs_model(edit: Editor, call: cst.Call) -> bool:
 def _pass_apart(edit: Editor, call: cst.Call) -> list[Edit] | None:
     """The edits that have a compiled function call the model; None where it can't."""
     model, function = edit.model, edit.model.function_at(call)
-    rest = rest_of(edit, call)
+    more = more_inputs(edit, call, sure=False)
     if (
         not _runs_model(edit, call)
         or has_stars(call)
-        or rest is None
+        or more is None
         or call.args[0].keyword is not None
         or is_name(call.func, "self")
         or model.tracing.obstacle_in_call(call)
@@ -129,9 +129,17 @@ def _pass_apart(edit: Editor, call: cst.Call) -> list[Edit] | None:
         return None
     home, owner, given = beside
     varies = model.own(Shapes).asked_for([call]) is None
-    forward = Forward(call.func, owner, bool(given), rest=rest, varies=varies)
+    forward = Forward(
+        call.func,
+        owner,
+        bool(given),
+        "model" if given and isinstance(call.func, cst.Attribute) else "",
+        rest=more.rest,
+        inputs=("inputs", *more.parameters),
+        varies=varies,
+    )
     own = forward_function(edit, call, home, forward, f"run_{last_name(call.func).strip('_') or 'model'}")
-    made = own.called(owner, given, tensors[0])
+    made = own.called(owner, given, ", ".join([tensors[0], *more.passed]))
     return [*(own.imports or tensors[1]), *own.edits, edit.replace(call, made)]
 
 

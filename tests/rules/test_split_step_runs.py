@@ -611,6 +611,41 @@ for step in range(20):
 print(round(float(loss), 4), np.round(learner.priorities.sum(), 3), learner.read(xs[:2], True))
 """
 
+DECODING = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+class Decoder(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.head = tf.keras.layers.GRUCell(8), tf.keras.layers.Dense(5)
+
+    def call(self, x, features, states, training=None):
+        out, states = self.cell(tf.concat([x, features], axis=-1), states)
+        return self.head(out), states
+
+
+class Translator:
+    def __init__(self):
+        self.decoder = Decoder()
+
+
+def decode(translator, decoder, features, words):
+    x, states = np.zeros((1, 5), "float32"), [tf.zeros((1, 8))]
+    for word in range(words):
+        y, states = decoder(x, features, states, training=False)
+        x = np.eye(5, dtype="float32")[np.argmax(translator.decoder(x, features, states=states)[0], axis=1)]
+        print(word, np.round(y.numpy(), 3))
+
+
+translator = Translator()
+for sentence in range(10):
+    decode(translator, translator.decoder, tf.random.normal((1, 4)), int("20"))
+"""
+
 
 @pytest.mark.parametrize(
     "source",
@@ -629,6 +664,7 @@ print(round(float(loss), 4), np.round(learner.priorities.sum(), 3), learner.read
         SEVERAL,
         FOLDS,
         PRIORITIES,
+        DECODING,
     ],
     ids=[
         "actor-critic",
@@ -645,6 +681,7 @@ print(round(float(loss), 4), np.round(learner.priorities.sum(), 3), learner.read
         "several",
         "folds",
         "priorities",
+        "decoding",
     ],
 )
 def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path, forks: Forks) -> None:

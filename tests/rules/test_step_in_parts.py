@@ -112,6 +112,13 @@ BOXES = dedent("""\
 """)
 
 
+def test_what_a_model_is_given_besides_its_inputs_is_handed_on() -> None:
+    source = BOXES.replace("model(images)", "model(images, boxes, training=True)")
+    text = fixed("TFP101", source, bold=True)
+    assert "def run_model(model, inputs, boxes):\n    return model(inputs, boxes, training=True)\n" in text
+    assert "    found = run_model(model, images, boxes)\n" in text
+
+
 def test_a_model_is_compiled_that_a_function_under_the_tape_calls() -> None:
     text = fixed("TFP101", BOXES, bold=True)
     assert (
@@ -132,7 +139,7 @@ STAYS = {
         "total = 0.0\n    found",
         "total = sum(model.losses)\n    found",
     ),
-    "what a model is given besides its inputs": ("model(images)", "model(images, boxes)"),
+    "a number that a model is given besides its inputs": ("model(images)", "model(images, len(boxes))"),
     "a gradient of what the model gives": (
         "tape.gradient(loss, model.trainable_variables)",
         "tape.gradient(loss, loss)",

@@ -1634,3 +1634,78 @@ def test_tells_no_cost_where_a_module_makes_recurrent_layers(
     out = tflint_perf("check", "--isolated", "--no-cache", "--select", "TFP107", "evaluate.py").out
     assert "TFP107" in out
     assert ("(measured)" in out) is told
+
+
+DECODING = """\
+import numpy as np
+import tensorflow as tf
+
+
+class Decoder(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.head = tf.keras.layers.GRUCell(8), tf.keras.layers.Dense(5)
+
+    def call(self, x, features, state, training=None):
+        out, state = self.cell(tf.concat([x, features], axis=-1), state)
+        return self.head(out), state
+
+
+class Pair:
+    def __init__(self, decoder):
+        self.decoder = decoder
+
+
+def decode(decoder, features, x, state):
+    for t in range(100):
+        y, state = {}
+        print(t, y.numpy())
+
+
+decode(Decoder(), tf.zeros((1, 4)), tf.zeros((1, 3)), [tf.zeros((1, 8))])
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "parameters", "inside"),
+    [
+        ("decoder(x, features, state)", "features, state", "features, state"),
+        (
+            "decoder(x, features, state=state, training=False)",
+            "features, state",
+            "features, state=state, training=False",
+        ),
+        ("decoder(x, features * 2.0, state[0])", "input, input_2", "input, input_2"),
+    ],
+)
+def test_what_a_model_is_given_besides_its_inputs_is_handed_on(
+    call: str, parameters: str, inside: str
+) -> None:
+    source = DECODING.replace("        y, state = {}\n", "").replace("y.numpy()", "np.argmax({}[0])")
+    after = fixed("TFP107", source.format(call), bold=True)
+    assert f"def run_decoder(decoder, inputs, {parameters}):\n    return decoder(inputs, {inside})\n" in after
+    assert after.count("run_decoder(decoder, x, ") == 1
+
+
+def test_the_state_of_a_model_is_given_back_to_it_as_it_is() -> None:
+    after = fixed("TFP107", DECODING.format("decoder(x, features, state)"), bold=True)
+    assert "        y, state = run_decoder(decoder, x, features, state)\n" in after
+
+
+def test_a_number_besides_the_inputs_would_have_a_trace_for_each() -> None:
+    source = DECODING.replace("        y, state = {}\n", "").replace("y.numpy()", "np.argmax({}[0])")
+    source = source.format("decoder(x, features, t)")
+    assert fixed("TFP107", source, bold=True) == source
+
+
+def test_a_model_of_something_else_is_given_to_its_function() -> None:
+    source = DECODING.replace("        y, state = {}\n", "").replace("y.numpy()", "np.argmax({}[0])")
+    source = source.replace("decoder, features, x", "pair, features, x").replace(
+        "(Decoder(),", "(Pair(Decoder()),"
+    )
+    after = fixed("TFP107", source.format("pair.decoder(x, features, state)"), bold=True)
+    assert (
+        "def run_decoder(model, inputs, features, state):\n    return model(inputs, features, state)\n"
+        in after
+    )
+    assert "run_decoder(pair.decoder, x, features, state)" in after
