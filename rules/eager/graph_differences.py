@@ -1,19 +1,23 @@
 """What eager code does and a graph doesn't, written so that both do the same.
 
 Results are left on an object for whoever looks at them, as attention weights for a plot, `self.weights = weights`: a trace
-would leave a symbolic tensor there, once. `tf.maximum(0, x)` is an op on integers in a graph, whatever `x` holds. And a function
+would leave a symbolic tensor there, once. `tf.maximum(0, x)` is an op on integers in a graph, whatever `x` holds. A graph makes
+no variable on each call, which may only have been meant for a tape to watch. And a function
 that a step calls may fetch a tensor, or have NumPy compute of it, for nobody but the caller of the step: `np.abs(target - q)`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import library
 from tflint_perf.analysis.execution.op_loops import is_read
+from tflint_perf.analysis.execution.tapes import GRADIENTS
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.scopes import Block, Function
-from tflint_perf.analysis.python.syntax import callee_name
+from tflint_perf.analysis.python.syntax import argument, callee_name, has_stars, keyword_argument
 from tflint_perf.analysis.rewriting.ops_for_numpy import op_for
 from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
@@ -25,8 +29,87 @@ from .compiling import first_parameter
 def means_the_same_in_graph(edit: Editor, obstacle: cst.CSTNode | None) -> Repair | None:
     """The fix of what keeps code from being compiled as it stands; the code is compiled by another one."""
     if isinstance(obstacle, cst.Call):
-        return _write_float(edit, obstacle)
+        return _write_float(edit, obstacle) or _write_tensors(edit, obstacle)
     return _keep_for_eager_calls(edit, obstacle)
+
+
+def _write_tensors(edit: Editor, call: cst.Call) -> Repair | None:
+    """Write a tensor for a variable that a function makes on each call and only reads, and for others that it makes."""
+    function = edit.model.function_at(call)
+    made = (
+        [other for other in function.calls if _is_only_read(edit.model, other)]
+        if function is not None
+        else []
+    )
+    if call not in made:
+        return None
+    edits = list[Edit]()
+    for other in made:
+        value, dtype = argument(other, 0, "initial_value"), keyword_argument(other, "dtype")
+        # What a compiled function is given is a tensor already, of another type perhaps.
+        spelled, imports = edit.spell("cast" if dtype is not None else "convert_to_tensor", other)
+        given = ", ".join(edit.text(part) for part in (value, dtype) if part is not None)
+        edits += [*imports, edit.replace(other, f"{spelled}({given})")]
+    return Repair(
+        f"Make a tensor on each call of `{function.name if function is not None else ''}`, not a variable",
+        edits,
+        safe=False,
+        may_change="what other tapes follow",
+        bold=True,
+    )
+
+
+def _is_only_read(model: Model, call: cst.Call) -> bool:
+    """Whether a call makes a variable for a name of its function, which is read in part, computed with, handed on or watched."""
+    statement = model.parent(call)
+    match statement:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)]):
+            pass
+        case _:
+            return False
+    keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
+    if (
+        model.value(call).kind != "variable"
+        or has_stars(call)
+        or not keywords <= {"initial_value", "dtype", "name", "trainable"}
+        or sum(arg.keyword is None for arg in call.args) > 1
+        or argument(call, 0, "initial_value") is None
+    ):
+        return False
+    function = model.function_at(call)
+    home = model.names.home(name)
+    if function is None or home is None or home.function is not function:
+        return False
+    mentions = [mention for mention in model.names.mentions_in(function, name.value) if mention is not name]
+    return all(_takes_tensor_as_well(model, mention) for mention in mentions) and _is_followed(
+        model, mentions
+    )
+
+
+def _takes_tensor_as_well(model: Model, use: cst.Name) -> bool:
+    match model.parent(use):
+        case cst.Subscript(value=whole) if whole is use:
+            return True
+        case cst.Attribute(value=whole, attr=cst.Name(name)):
+            return whole is use and name in ("shape", "dtype")
+        case cst.Arg(star="") | cst.BinaryOperation() | cst.AssignTarget() | cst.Element():
+            return True
+    return False
+
+
+def _is_followed(model: Model, uses: Sequence[cst.Name]) -> bool:
+    """Whether a tape that is asked for the gradient by one of them has been told to watch it: no tape does that of itself."""
+    taken = [call for use in uses if isinstance(call := _around(model, use), cst.Call)]
+    asked = any(callee_name(call) in GRADIENTS for call in taken)
+    return not asked or any(callee_name(call) == "watch" for call in taken)
+
+
+def _around(model: Model, use: cst.CSTNode) -> cst.CSTNode | None:
+    """The call that a name, or a list of such, is an argument of."""
+    current = model.parent(use)
+    while isinstance(current, cst.Element | cst.List | cst.Tuple | cst.Arg):
+        current = model.parent(current)
+    return current
 
 
 def stays_on_device(edit: Editor, obstacle: cst.CSTNode | None) -> Repair | None:

@@ -1436,3 +1436,78 @@ def test_numpy_of_what_a_trace_may_know_is_tried(size: str, applied: bool, tried
     source = source.replace("optimizer =", "layers = [1, 2]\noptimizer =")
     assert ("@tf.function\ndef step" in fixed("TFP101", source)) is applied
     assert ("@tf.function\ndef step" in fixed("TFP101", source, bold=True)) is tried
+
+
+WATCHED = """\
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(8, activation="tanh"), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+
+
+def loss_of(points):
+    g = {}
+    x, t = g[:, 0:1], g[:, 1:2]
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        u = model(tf.concat([x, t], axis=1))
+    return tf.reduce_mean((tape.gradient(u, x) - u) ** 2)
+
+
+def step(points):
+    with tf.GradientTape() as tape:
+        loss = loss_of(points)
+    variables = model.trainable_variables
+    optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+    return loss
+
+
+for points in tf.data.Dataset.range(10_000).batch(8):
+    step(points)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "written"),
+    [
+        ("tf.Variable(points)", "tf.convert_to_tensor(points)"),
+        (
+            'tf.Variable(initial_value=points, dtype="float32", name="g", trainable=True)',
+            'tf.cast(points, "float32")',
+        ),
+    ],
+)
+def test_a_variable_that_a_step_makes_and_only_reads_becomes_a_tensor(made: str, written: str) -> None:
+    after = WATCHED.format(written).replace("def step", "@tf.function\ndef step")
+    assert fixed("TFP101", WATCHED.format(made), bold=True) == after
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        (
+            "    with tf.GradientTape() as tape:\n        tape.watch(x)",
+            "    g.assign_add(points)\n    with tf.GradientTape() as tape:\n        tape.watch(x)",
+        ),
+        ("tape.gradient(u, x)", "tape.gradient(u, g)[:, :1]"),
+        ("    g =", "    global g\n    g ="),
+    ],
+    ids=["it is assigned to", "a tape follows it by itself", "it is kept"],
+)
+def test_a_variable_that_is_more_than_read_stays_one(was: str, becomes: str) -> None:
+    source = WATCHED.format("tf.Variable(points)").replace(was, becomes)
+    assert source != WATCHED.format("tf.Variable(points)")
+    assert "g = tf.Variable(points)\n" in fixed("TFP101", source, bold=True)
+
+
+def test_whether_a_tensor_is_there_is_no_condition_on_it() -> None:
+    source = PRIORITIES.format("1.0").replace(
+        "def loss_of(x, y):\n",
+        "def loss_of(x, y):\n    y = tf.cast(y, tf.float32)\n    loss = None if y is None else 1.0\n",
+    )
+    source = source.replace(
+        "    return tf.reduce_mean(error)",
+        "    if y is not None:\n        loss = tf.reduce_mean(error)\n    else:\n        loss = None\n    return loss",
+    )
+    assert "@tf.function\ndef step" in fixed("TFP101", source)

@@ -646,6 +646,46 @@ for sentence in range(10):
     decode(translator, translator.decoder, tf.random.normal((1, 4)), int("20"))
 """
 
+WATCHED = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+class Network(tf.Module):
+    def __init__(self):
+        self.first = tf.Variable(tf.random.normal((2, 8)))
+        self.last = tf.Variable(tf.random.normal((8, 1)))
+
+    def __call__(self, x):
+        return tf.tanh(x @ self.first) @ self.last
+
+    def loss_of(self, points):
+        g = tf.Variable(points, dtype="float32")
+        x, t = g[:, 0:1], g[:, 1:2]
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            tape.watch(t)
+            u = self(tf.concat([x, t], axis=1))
+        residual = tape.gradient(u, x) + tape.gradient(u, t) - np.sin(3.0 * x)
+        return tf.reduce_mean(residual**2)
+
+    def learn(self, points):
+        with tf.GradientTape() as tape:
+            loss = self.loss_of(points)
+        gradients = tape.gradient(loss, self.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, self.trainable_variables))
+        return loss.numpy()
+
+
+network, optimizer = Network(), tf.keras.optimizers.SGD(0.01)
+points = np.random.default_rng(0).normal(size=(50, 2))
+for step in range(40):
+    loss = network.learn(points)
+print(round(float(loss), 4), np.round(network.last[:, 0], 3))
+"""
+
 
 @pytest.mark.parametrize(
     "source",
@@ -665,6 +705,7 @@ for sentence in range(10):
         FOLDS,
         PRIORITIES,
         DECODING,
+        WATCHED,
     ],
     ids=[
         "actor-critic",
@@ -682,6 +723,7 @@ for sentence in range(10):
         "folds",
         "priorities",
         "decoding",
+        "watched",
     ],
 )
 def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path, forks: Forks) -> None:

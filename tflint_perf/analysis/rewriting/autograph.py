@@ -97,6 +97,10 @@ class AutoGraph:
         match node:
             case cst.UnaryOperation():
                 return self._is_tensor(node.expression)
+            case cst.Comparison() if all(
+                isinstance(part.operator, cst.Is | cst.IsNot) for part in node.comparisons
+            ):
+                return False  # Python answers it of any tensor
             case cst.BooleanOperation():
                 return self._is_tensor(node.left) or self._is_tensor(node.right)
         return self._infer.value(node).kind == "tensor"
