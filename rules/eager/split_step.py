@@ -92,6 +92,10 @@ _CONDITIONS = (
 )
 _VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
 _UPDATING = frozenset({"apply_gradients", "minimize", "assign", "assign_add", "assign_sub"})
+# What may do something for a tape.
+_RECORDED = frozenset(
+    {"variable", "model", "layer", "tape", "metric", "optimizer", "loss", "tensor", "instance"}
+)
 # What a tape follows by itself.
 _FOLLOWED = frozenset({"variable", "model", "layer"})
 # How far above a step what belongs to it is looked for, past statements of the host.
@@ -535,7 +539,7 @@ class _Step:
             if not self._gives_arrays(statement):
                 return stands_in_the_way
             self._late.append(statement)  # what is trained would give something else behind the step
-        elif not (reads_traced or self._may_leave_the_tape(statement)):
+        elif not (reads_traced or self._may_leave_the_tape(statement) or self._is_told(statement)):
             return stands_in_the_way
         self._split.behind.append(statement)
         self._kept_behind[statement] = in_the_way
@@ -724,6 +728,22 @@ class _Step:
         if not any(self._holds(tape, node) for tape in self._split.tapes):
             return True
         return all(self._is_plain(part) for part in descendants(node) if isinstance(part, cst.Call))
+
+    def _is_told(self, statement: cst.CSTNode) -> bool:
+        """Whether a statement tells an object of the host something and takes no answer: `bar.update()`."""
+        call = statement.value if isinstance(statement, cst.Expr) else None
+        return (
+            isinstance(call, cst.Call)
+            and isinstance(call.func, cst.Attribute)
+            and not self._model.qualified(call.func)
+            and not self._model.calls.targets(call)
+            and self._model.value(call.func.value).kind not in _RECORDED
+            and all(
+                part is call or self._is_plain(part)
+                for part in descendants(call)
+                if isinstance(part, cst.Call)
+            )
+        )
 
     def _is_plain(self, call: cst.Call) -> bool:
         name = builtin_or_qualified(self._model.infer, call.func)

@@ -1511,3 +1511,25 @@ def test_whether_a_tensor_is_there_is_no_condition_on_it() -> None:
         "    if y is not None:\n        loss = tf.reduce_mean(error)\n    else:\n        loss = None\n    return loss",
     )
     assert "@tf.function\ndef step" in fixed("TFP101", source)
+
+
+def test_what_is_told_to_a_bar_under_a_tape_is_told_behind_the_step() -> None:
+    source = (
+        LOOP.format("", "XX").partition("def compute")[0]
+        + """\
+for epoch in range(100):
+    bar = tqdm(tf.data.Dataset.range(10_000).batch(8))
+    for x in bar:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x))
+            bar.set_description(str(loss.numpy()))
+            bar.update()
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+"""
+    )
+    after = fixed("TFP101", source, bold=True)
+    assert (
+        "    for x in bar:\n        loss = train_step(x)\n        bar.set_description(str(loss.numpy()))\n        bar.update()\n"
+        in after
+    )
