@@ -74,20 +74,17 @@ def _edits(edit: Editor, function: Function, options: str) -> list[Edit] | None:
 
 def _loop_of_one_model(edit: Editor, site: cst.Call) -> Loop | None:
     """The outermost loop around a call that gives none of the objects that the call hands on; None where the innermost does,
-    or where that function runs for each batch."""
+    or where that runs on each step, which would trace for its few iterations."""
     model, found = edit.model, None
-    function = model.function_at(site)
-    if function is not None and model.loops.is_function_per_batch(function):
-        return None
     names = [part for arg in site.args for part in descendants(arg.value) if isinstance(part, cst.Name)]
     objects = [name for name in names if model.value(name).kind in _WITH_VARIABLES]
+    reaching = [model.infer.bindings_reaching(name) for name in objects]
+    bindings = [binding for reached in reaching if reached is not None for binding in reached[1]]
     for loop in loops_around(model.loops.innermost_loop(site)):
-        for name in objects:
-            reaching = model.infer.bindings_reaching(name)
-            if reaching is None or any(model.invariance.is_bound_in(b, loop) for b in reaching[1]):
-                return found
+        if None in reaching or any(model.invariance.is_bound_in(binding, loop) for binding in bindings):
+            break
         found = loop
-    return found
+    return found if found is None or not model.is_per_step(found.node) else None
 
 
 def _objects(edit: Editor, site: cst.Call) -> list[str]:

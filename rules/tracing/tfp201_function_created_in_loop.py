@@ -92,7 +92,7 @@ class FunctionCreatedInLoop(Rule):
                 continue
             if model.once.runs_seldom(made) or model.guard_of(made) is not None or _is_exported(model, made):
                 continue
-            if _is_of_new_model(model, made):
+            if _is_of_new_model(model, made) or (not on_each_step and _is_given_models(model, made)):
                 continue
             often = "on each step" if on_each_step else "in each epoch"
             yield Report(
@@ -119,16 +119,20 @@ def _is_exported(model: Model, made: cst.FunctionDef | cst.Call) -> bool:
 
 
 def _is_of_new_model(model: Model, made: cst.FunctionDef | cst.Call) -> bool:
-    """Whether `made` reads a parameter of the function around it for which each call makes a model, or is itself given one
-    model after the other: the one of before would go on with another model, or have to make variables for it."""
-    traced = _traced(model, made)
-    if isinstance(made, cst.Call) and traced is not None and model.tracing.is_given_models(traced):
-        return True
+    """Whether `made` reads a parameter of the function around it for which each call makes a model: the one of before would
+    go on with another model."""
     function = model.function_at(made)
     read = {name.value for name in names_read(made)} if function is not None else set()
     return function is not None and any(
         model.lifetimes.is_given_anew(function, name) for name in function.positional if name in read
     )
+
+
+def _is_given_models(model: Model, made: cst.FunctionDef | cst.Call) -> bool:
+    """Whether `made` is of a function that is given one model after the other: the one of before would have to make variables
+    for the next."""
+    traced = _traced(model, made)
+    return isinstance(made, cst.Call) and traced is not None and model.tracing.is_given_models(traced)
 
 
 def _is_of_each_epoch(model: Model, made: cst.FunctionDef | cst.Call) -> bool:

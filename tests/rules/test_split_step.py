@@ -1294,6 +1294,21 @@ def test_a_step_of_one_model_after_the_other_is_compiled_for_each() -> None:
     assert not findings("TFP201", after)
 
 
+def test_a_step_is_not_compiled_for_the_model_of_each_task() -> None:
+    head, _, _ = FOLDS.partition("def train():\n")
+    source = (
+        head
+        + """\
+base = make_model()
+for task in tf.data.Dataset.range(10_000):
+    model, optimizer = tf.keras.models.clone_model(base), tf.keras.optimizers.SGD()
+    for update in range(updates):
+        step(model, optimizer, task, task)
+"""
+    )
+    assert "tf.function(step)" not in fixed("TFP101", source, bold=True)
+
+
 def test_each_of_two_models_that_share_a_step_has_it_compiled() -> None:
     source = FOLDS.replace(
         "    for epoch", "    other, second = make_model(), tf.keras.optimizers.Adam()\n    for epoch"
