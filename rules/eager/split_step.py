@@ -324,8 +324,8 @@ class _Step:
         self._self = first_parameter(self._function)
         self._split = Split()
         self._handed_over: list[cst.BaseExpression] = []
-        # What of a statement that goes behind the call only the host can do.
-        self._kept_behind: dict[cst.CSTNode, Obstacle] = {}
+        # What of a statement only the host can do.
+        self._kept_on_host: dict[cst.CSTNode, Obstacle] = {}
         # What only the host can do, and the device needs.
         self._late: list[cst.CSTNode] = []
 
@@ -345,6 +345,9 @@ class _Step:
         traced = [part for statement in self._split.traced for part in descendants(statement)]
         if self._split.tapes or any(isinstance(part, cst.Call) and self._runs_code(part) for part in traced):
             return None
+        why = self._kept_on_host.get(self._tape)
+        if why is not None:
+            return Refusal(why.reason, why.node)
         return Refusal("what computes the gradients would stay in eager mode", self._tape)
 
     def _runs_code(self, call: cst.Call) -> bool:
@@ -471,7 +474,8 @@ class _Step:
         twins = self._twins_in(statement, hard, traced)
         done = {call for twin in twins for call in twin.calls}
         hard = [obstacle for obstacle in hard if obstacle.node not in done]
-        computes = any(map(self._computes, descendants(statement)))
+        # Where another function has the tape, its call is the step.
+        computes = statement is self._tape or any(map(self._computes, descendants(statement)))
         reads_traced = self._reads(statement, traced)
         in_the_way = hard[0] if hard else None
         if in_the_way is not None and (computes or reads_traced):
@@ -499,6 +503,10 @@ class _Step:
         hard += [
             Obstacle(call, f"`{callee_name(call)}` converts host data")
             for call in self._conversions(statement, traced)
+        ]
+        hard += [
+            Obstacle(part, "rows of an array are picked on the host")
+            for part in self._picked_rows(statement, traced)
         ]
         return hard
 
@@ -534,6 +542,7 @@ class _Step:
             and self._may_leave_the_tape(statement)
         ):
             self._split.before.append(statement)
+            self._kept_on_host[statement] = in_the_way
             return None
         if computes and self._runs_model(statement):
             if not self._gives_arrays(statement):
@@ -542,7 +551,7 @@ class _Step:
         elif not (reads_traced or self._may_leave_the_tape(statement) or self._is_told(statement)):
             return stands_in_the_way
         self._split.behind.append(statement)
-        self._kept_behind[statement] = in_the_way
+        self._kept_on_host[statement] = in_the_way
         return None
 
     def _gives_arrays(self, statement: cst.CSTNode) -> bool:
@@ -597,6 +606,31 @@ class _Step:
             and self._model.value(part.func.value).kind in ("unknown", "array", "list", "tuple")
             and not self._reads(part.func.value, traced)
         ]
+
+    def _picked_rows(self, statement: cst.CSTNode, traced: set[str]) -> list[cst.Subscript]:
+        """`images[rows]` of what the host has: a tensor takes no tensor of rows there, and an array none at all."""
+        own, value = traced | names_written([statement]), self._model.value
+        return [
+            part
+            for part in descendants(statement)
+            if isinstance(part, cst.Subscript)
+            and len(part.slice) == 1
+            and isinstance(index := part.slice[0].slice, cst.Index)
+            and isinstance(index.value, cst.Name)
+            and (value(index.value).kind == "array" or value(part.value).kind == "array")
+            and not self._reads(part, own)
+            and value(part.value).kind in ("array", "unknown", "tensor")
+            and self._comes_from_above(index.value)
+        ]
+
+    def _comes_from_above(self, name: cst.Name) -> bool:
+        """Whether a name has another value on each run of the step, which it has got ahead of that."""
+        found = self._model.infer.bindings_reaching(name)
+        inside = set(chain.from_iterable(map(descendants, self._statements)))
+        return found is not None and all(
+            binding.node not in inside and (binding.kind == "param" or binding.at.block.loop is not None)
+            for binding in found[1]
+        )
 
     def _conversions(self, statement: cst.CSTNode, traced: set[str]) -> list[cst.Call]:
         """Calls like `tf.convert_to_tensor(x, tf.float32)`, of what comes from outside: of a tensor they may be refused."""
@@ -716,6 +750,7 @@ class _Step:
                 parent = self._model.parent(parent)
             if (
                 not isinstance(parent, cst.Call | cst.Attribute)
+                or (isinstance(parent, cst.Call) and self._model.calls.targets(parent))
                 or self._reads(parent, traced)
                 or any(map(self._computes, descendants(parent)))
             ):
@@ -807,7 +842,7 @@ class _Step:
         late += [s for s in self._split.behind if any(self._waits_for(t, s) for t in self._split.traced)]
         for moved in late:
             if not self._brought_forward(moved):
-                why = self._kept_behind[moved]
+                why = self._kept_on_host[moved]
                 return Refusal(
                     f"{why.reason}, and the rest of the step uses what it gives", why.node, in_parts=True
                 )

@@ -23,6 +23,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.rewriting.parameters import Parameters
 from tflint_perf.analysis.values.bound_values import value_of_binding
+from tflint_perf.analysis.values.named_calls import dtype_name
 from tflint_perf.analysis.values.readers import Readers
 from tflint_perf.analysis.values.values import Value
 from tflint_perf.edit.editor import Editor
@@ -345,10 +346,22 @@ class Arguments:
             return argument.code
         if any(map(self._is_index, argument.uses)) or not is_computed_with:
             return f"{self._spell('convert_to_tensor')}({argument.code})"
-        double = "set_floatx" in self._edit.whole_text and "float64" in self._edit.whole_text
         integers = next(filter(None, map(self._integers_met, argument.uses)), "")
-        kind = self._spell(integers or ("float64" if double else "float32"))
+        kind = self._spell(integers or ("float64" if self._is_in_double() else "float32"))
         return f"{self._spell('cast')}({argument.code}, {kind})"
+
+    def _is_in_double(self) -> bool:
+        """Whether the file computes in double precision: by Keras's switch, or with variables of its own."""
+        if "float64" not in self._edit.whole_text:
+            return False
+        made = self._model.walk.calls.get("Variable", ())
+        return "set_floatx" in self._edit.whole_text or any(map(self._is_double, made))
+
+    def _is_double(self, variable: cst.Call) -> bool:
+        dtype = keyword_argument(variable, "dtype")
+        if dtype is not None:
+            return dtype_name(self._model.infer, dtype) == "float64"
+        return bool(variable.args) and self._model.value(variable.args[0].value).dtype == "float64"
 
     def _may_be_anything(self, use: cst.BaseExpression) -> bool:
         """Whether an attribute, of which nothing is known, is only handed on, or a model is given what a loop takes from something

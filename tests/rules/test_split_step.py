@@ -1302,7 +1302,7 @@ def test_a_step_is_not_compiled_for_the_model_of_each_task() -> None:
 base = make_model()
 for task in tf.data.Dataset.range(10_000):
     model, optimizer = tf.keras.models.clone_model(base), tf.keras.optimizers.SGD()
-    for update in range(updates):
+    for update in range(5):
         step(model, optimizer, task, task)
 """
     )
@@ -1548,3 +1548,50 @@ for epoch in range(100):
         "    for x in bar:\n        loss = train_step(x)\n        bar.set_description(str(loss.numpy()))\n        bar.update()\n"
         in after
     )
+
+
+ROWS = """\
+import numpy as np
+import tensorflow as tf
+
+
+class Network(tf.Module):
+    def __init__(self):
+        self.first = tf.Variable({})
+
+    def gradients(self, x, y):
+        points = tf.Variable(x)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((points @ self.first - y) ** 2)
+        return loss, tape.gradient(loss, self.trainable_variables)
+
+
+network, optimizer = Network(), tf.keras.optimizers.Adam()
+xs, ys = load_arrays()
+for step in range(10_000):
+    rows = np.random.choice(len(xs), 32)
+    loss, gradients = network.gradients(xs[rows], ys[rows])
+    optimizer.apply_gradients(zip(gradients, network.trainable_variables))
+"""
+
+
+def test_rows_are_picked_by_the_host_and_what_stands_in_another_function_is_mended_first() -> None:
+    after = fixed("TFP101", ROWS.format("tf.random.normal((4, 1))"), bold=True)
+    assert "        points = tf.convert_to_tensor(x)\n" in after
+    assert "    loss, gradients = network.gradients(xs, ys)\n" in after
+    assert (
+        "    rows = np.random.choice(len(xs), 32)\n"
+        "    train_step(tf.convert_to_tensor(xs[rows]), tf.cast(ys[rows], tf.float32))\n"
+    ) in after
+
+
+@pytest.mark.parametrize(
+    ("first", "dtype"),
+    [
+        ('tf.zeros((4, 1), dtype="float64")', "float64"),
+        ("np.zeros((4, 1)), dtype=tf.float64", "float64"),
+        ("tf.zeros((4, 1))", "float32"),
+    ],
+)
+def test_what_a_step_computes_with_gets_the_precision_of_its_variables(first: str, dtype: str) -> None:
+    assert f"tf.cast(ys[rows], tf.{dtype})" in fixed("TFP101", ROWS.format(first), bold=True)
