@@ -300,8 +300,9 @@ def _are_kept(names: set[str], loop: Loop) -> bool:
 
 
 def _made_anew(loop: Loop) -> set[str]:
-    """The names that each iteration of a loop begins again: `z = tf.random.normal(shape)`, before `z = tf.concat([z, y], 1)`."""
-    return {
+    """The names that each iteration of a loop begins again: its targets, and `z = tf.random.normal(shape)`, before
+    `z = tf.concat([z, y], 1)`."""
+    begun = {
         name.value
         for node in descendants(loop.node)
         if isinstance(node, cst.Assign)
@@ -309,6 +310,8 @@ def _made_anew(loop: Loop) -> set[str]:
         for name in target_names(target.target)
         if not mentions(node.value, {name.value})
     }
+    targets = target_names(loop.node.target) if isinstance(loop.node, cst.For) else ()
+    return begun | {name.value for name in targets}
 
 
 def _joins(node: cst.BaseExpression) -> bool:
