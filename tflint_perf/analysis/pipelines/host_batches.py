@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain, takewhile
 
 import libcst as cst
 
@@ -19,6 +20,7 @@ from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.pipelines.batch_makers import BatchMakers
 from tflint_perf.analysis.pipelines.element_uses import ElementUses
 from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     descendants,
@@ -145,7 +147,10 @@ class HostBatches:
 
     def _made_of_answers(self, loop: Loop) -> set[str]:
         found: set[str] = set()
-        for node in descendants_here(loop.node):
+        around = loops_around(loop)[-1]
+        # What a loop around has made before, in the same iteration of its own, is no more there ahead of the step.
+        before = takewhile(lambda node: node is not loop.node, descendants_here(around.node))
+        for node in chain(before, descendants_here(loop.node)):
             match node:
                 case cst.Assign(value=value) if mentions(value, found) or self._asks_model(value):
                     found |= {name.value for target in node.targets for name in target_names(target.target)}
