@@ -89,6 +89,44 @@ def test_the_calls_of_one_model_in_a_class_share_a_function(code: str, act: str,
     assert text.count("self._run_model(tf.convert_to_tensor(") == 2
 
 
+SAMPLING = """\
+import numpy as np
+import tensorflow as tf
+
+
+class Sampler(tf.keras.Model):
+    def call(self, logits):
+        return tf.random.categorical(logits, 1)
+
+
+class Policy(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.logits = tf.keras.layers.Dense(4)
+        self.value = tf.keras.layers.Dense(1)
+        self.sampler = Sampler()
+
+    def call(self, state):
+        return self.logits(state), self.value(state)
+
+    def act(self, state):
+        logits, value = self.predict(state)
+        return self.sampler.predict(logits), value
+
+
+policy = Policy()
+for step in range(100000):
+    action, value = policy.act(state[None])
+    state = env.step(action)
+"""
+
+
+def test_what_a_model_is_asked_about_the_answer_of_another_is_compiled_beside_that() -> None:
+    text = fixed("TFP105", SAMPLING, bold=True)
+    assert "(part.numpy() for part in self._run(tf.convert_to_tensor(state)))" in text
+    assert "return self._run_sampler(tf.convert_to_tensor(logits)).numpy(), value" in text
+
+
 def test_the_calls_of_a_model_that_may_be_another_one_later_share_a_function_of_the_module() -> None:
     act, worth = "return self.model.predict(state)[0]", "return self.model.predict(following)[0]"
     text = fixed("TFP105", LOADING.format(act, worth), bold=True)

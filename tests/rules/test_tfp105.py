@@ -28,6 +28,17 @@ _GIVEN = """
 """
 
 SILENT = {
+    "what another model answers to a whole dataset in a compiled function": """
+        import tensorflow as tf
+        policy = tf.keras.Sequential([tf.keras.layers.Dense(3)])
+        draw = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        @tf.function
+        def run_policy(inputs):
+            return policy(inputs, training=False)
+        for step in range(10000):
+            logits = run_policy(tf.convert_to_tensor(images)).numpy()
+            show(draw.predict(logits))
+        """,
     "a few batches that a command shows": """
         import click
         @click.command()
@@ -522,6 +533,20 @@ FLAGGED = {
             state = env.step(draw.predict(logits)[0])
         """,
         [7, 8],
+    ),
+    "what another model answers to one sample in a compiled function": (
+        """
+        import tensorflow as tf
+        policy = tf.keras.Sequential([tf.keras.layers.Dense(3)])
+        draw = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        @tf.function
+        def run_policy(inputs):
+            return policy(inputs, training=False)
+        for step in range(10000):
+            logits = run_policy(tf.convert_to_tensor(state[None])).numpy()
+            state = env.step(draw.predict(logits)[0])
+        """,
+        [10],
     ),
     "what is made of a generator's batch": (
         """

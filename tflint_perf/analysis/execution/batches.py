@@ -52,6 +52,7 @@ class Batches:
 
     def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
         self._infer = infer
+        self._calls = calls
         self._loops = loops
         self._sizes = Sizes(infer, calls, loops)
 
@@ -161,18 +162,39 @@ class Batches:
 
     def _is_answer_to_one(self, given: cst.BaseExpression, depth: int) -> bool:
         """Whether `given` is what a model makes of one batch or sample, or a part of that: `logits, value = net.predict(x)`."""
-        if isinstance(given, cst.Name) and depth < CALLS_DEEP:
-            match bindings_of(self._infer, given):
-                case [Binding(kind="assign", value=cst.Call() as made)]:
-                    return self._is_answer_to_one(made, depth + 1)
-        if not isinstance(given, cst.Call) or not given.args:
+        if depth > CALLS_DEEP:
             return False
+        match given:
+            case cst.Name():
+                match bindings_of(self._infer, given):
+                    case [Binding(kind="assign", value=cst.BaseExpression() as made)]:
+                        return self._is_answer_to_one(made, depth + 1)
+            case cst.GeneratorExp(elt=elt, for_in=part) | cst.ListComp(elt=elt, for_in=part):
+                whole = _is_as_array(elt, part.target) and not part.ifs and part.inner_for_in is None
+                return whole and self._is_answer_to_one(part.iter, depth + 1)
+            case cst.Call(func=cst.Attribute(value=made, attr=cst.Name("numpy")), args=[]):
+                return self._is_answer_to_one(made, depth + 1)
+            case cst.Call(args=[_, *_]):
+                return self._is_asked_for_one(given, depth)
+        return False
+
+    def _is_asked_for_one(self, call: cst.Call, depth: int) -> bool:
+        """Whether `call` asks a model about one batch or sample, here or in a function that does nothing else."""
         asked = (
-            given.func.value
-            if callee_name(given) in _ANSWERING and isinstance(given.func, cst.Attribute)
-            else given.func
+            call.func.value
+            if callee_name(call) in _ANSWERING and isinstance(call.func, cst.Attribute)
+            else call.func
         )
-        return self._infer.value(asked).kind == "model" and self._is_one_batch(given.args[0].value, depth + 1)
+        if self._infer.value(asked).kind == "model":
+            return self._is_one_batch(call.args[0].value, depth + 1)
+        function = self._infer.value(call.func).function
+        match function.returns if function is not None else ():
+            case [cst.Return(value=cst.Call(func=inner, args=[cst.Arg(value=cst.Name() as inputs), *_]))]:
+                if function is None or self._infer.value(inner).kind != "model":
+                    return False
+                given = self._calls.arguments(function, inputs.value, [call])
+                return bool(given) and all(self._is_one_batch(each, depth + 1) for each in given)
+        return False
 
     def _repeats_one(self, given: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether `given` repeats one thing of each iteration, for as many others as there are: `np.full(len(items), user)`,
@@ -351,4 +373,14 @@ def _is_part_of_shape(node: cst.CSTNode | None) -> bool:
             value=cst.Attribute(attr=cst.Name("shape")), slice=[cst.SubscriptElement(cst.Index())]
         ):
             return True
+    return False
+
+
+def _is_as_array(made: cst.BaseExpression, item: cst.BaseExpression) -> bool:
+    """Whether `made` is the array of `item`, one of several results: `part.numpy() for part in …`."""
+    match made, item:
+        case cst.Call(func=cst.Attribute(value=cst.Name(read), attr=cst.Name("numpy")), args=[]), cst.Name(
+            name
+        ):
+            return read == name
     return False
