@@ -17,6 +17,7 @@ from tflint_perf.prove.proving import ORIGINAL, Options, Proof, Stopped, prove
 from tflint_perf.prove.telling import text
 from tflint_perf.prove.trial import Trial
 from tflint_perf.report.style import Style
+from tflint_perf.verify.learning import Apart
 
 pytest.importorskip("scipy")  # the statistics, which `make quick` does not install
 
@@ -143,6 +144,19 @@ def test_what_is_known_when_it_is_stopped_in_the_search_is_told() -> None:
     assert proof.stopped == 2
     assert rows_left_out(proof) == {1: "breaks"}
     assert proof.proved == ()
+
+
+def test_what_rounding_hides_is_no_fault_of_a_fix_that_learns_the_same_eagerly() -> None:
+    # Further than ten times what rounding does, and not than a hundred times.
+    nudged, compiled = Apart((1e-4,), (1e-5,)), Apart((5e-3,), (1e-5,))
+
+    def run(fixes: Version, seed: int) -> Trial:
+        broken = BROKEN if EIGHT[3] in fixes else ""
+        return trial(0.005, seed=seed, traces=0, apart=compiled, failure=broken)
+
+    proof = prove(EIGHT, Made(run, rounding=nudged), ALL_AT_ONCE)
+    assert rows_left_out(proof) == {4: "breaks"}
+    assert len(proof.proved) == 7
 
 
 @pytest.mark.parametrize("faults", [EIGHT, EIGHT[::2], EIGHT[3:4]], ids=["all", "every other", "one"])

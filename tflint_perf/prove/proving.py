@@ -334,14 +334,8 @@ def _all_but_few(
         return proof
     baseline = replace(baseline, again=(*baseline.again, *proof.before))
     by_time = judged.status == "slower"
-    search = Search(
-        lambda version: (
-            _timed(version, baseline, running, options)
-            if by_time
-            else judge(baseline, baseline.again[-1:], [running.version(version)])
-        ),
-        {frozenset(fixes): judged},
-    )
+    attempt = _timed if by_time else _tried_once
+    search = Search(lambda version: attempt(version, baseline, running, options), {frozenset(fixes): judged})
     # Each is asked about by itself and as the last of a part, at most.
     expect(2 * (2 * options.pairs if by_time else 1) * len(fixes) + 2 * options.pairs)
     stopped = 0
@@ -374,6 +368,15 @@ def _timed(version: Version, baseline: Baseline, running: Running, options: Opti
     return proof.whole
 
 
+def _tried_once(version: Version, baseline: Baseline, running: Running, options: Options) -> Judged:
+    """What one run of a version says, which is enough to see what it learns; where rounding hides that, one more."""
+    before, after = baseline.again[-1:], [running.version(version)]
+    judged = judge(baseline, before, after)
+    if not is_hidden_by_rounding(judged, baseline):
+        return judged
+    return judge(baseline, before, after, eagerly=running.eagerly(version))
+
+
 def _is_given_up(baseline: Baseline, before: Sequence[Trial], after: Sequence[Trial]) -> bool:
     """Whether it is known before all of its runs that a version does something else than the original."""
     if not after or after[-1].failure:
@@ -383,7 +386,9 @@ def _is_given_up(baseline: Baseline, before: Sequence[Trial], after: Sequence[Tr
     baseline = replace(baseline, again=(*baseline.again, *before))
     pairs = min(len(before), len(after))
     judged = judge(baseline, before[:pairs], after[:pairs])
-    return judged.status != "slower" and is_of_some(judged)
+    if judged.status == "slower" or is_hidden_by_rounding(judged, baseline):
+        return False  # more runs may show otherwise
+    return is_of_some(judged)
 
 
 def _may_pay(judged: Judged) -> bool:
