@@ -117,7 +117,7 @@ def _call_alone(
     if isinstance(tensors, Refusal):
         return tensors
     passed, imports = tensors
-    made = own.called(owner, given, ", ".join([passed, *more.passed]))
+    made = own.called(owner, given, _laid_out_as(edit, call, [passed, *more.passed]))
     return Repair(
         f"Call the model by a `@{own.decorator}` of its own",
         [
@@ -129,6 +129,15 @@ def _call_alone(
         may_change=TRACED,
         bold=bold,
     )
+
+
+def _laid_out_as(edit: Editor, call: cst.Call, arguments: list[str]) -> str:
+    """Arguments in as many lines as those of a call: one a line where it has several, at the indentation of the second."""
+    text = edit.text(call)
+    if len(arguments) == 1 or "\n" not in text:
+        return ", ".join(arguments)
+    second = text.split("\n")[1]
+    return f",\n{second[: len(second) - len(second.lstrip())]}".join(arguments)
 
 
 def home_beside(

@@ -69,7 +69,7 @@ def more_inputs(edit: Editor, call: cst.Call, *, sure: bool) -> Inputs | None:
         kind = edit.model.value(arg.value).kind
         if kind in _PASSED_ANEW or (sure and kind not in _TENSORS):
             return None
-        wanted = arg.keyword.value if arg.keyword is not None else last_name(arg.value) or "input"
+        wanted = arg.keyword.value if arg.keyword is not None else _name_of(arg.value)
         numbered = (f"{wanted}_{number}" for number in count(2))
         name = next(each for each in chain([wanted], numbered) if each not in taken)
         taken.add(name)
@@ -77,6 +77,14 @@ def more_inputs(edit: Editor, call: cst.Call, *, sure: bool) -> Inputs | None:
         parameters.append(name)
         passed.append(edit.text(arg.value))
     return Inputs(rest, tuple(parameters), tuple(passed))
+
+
+def _name_of(node: cst.BaseExpression) -> str:
+    """`mask` for `mask`, `self.mask` and `tf.constant(mask)`."""
+    match node:
+        case cst.Call(args=[cst.Arg(value=given), *_]):
+            return _name_of(given)
+    return last_name(node) or "value"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1686,7 +1686,7 @@ decode(Decoder(), tf.zeros((1, 4)), tf.zeros((1, 3)), [tf.zeros((1, 8))])
             "features, state",
             "features, state=state, training=False",
         ),
-        ("decoder(x, features * 2.0, state[0])", "input, input_2", "input, input_2"),
+        ("decoder(x, features * 2.0, tf.concat(state, 1))", "value, state", "value, state"),
     ],
 )
 def test_what_a_model_is_given_besides_its_inputs_is_handed_on(
