@@ -374,7 +374,8 @@ def _fixes(report: Report, editor: Editor, source: Source, barred: str, bold: bo
             to_prove=other is not None,
             in_parts=in_parts,
         )
-    if report.bold_first and other is not None:
+    # A fix in parts leaves more in eager mode than any other does.
+    if report.bold_first and other is not None and not (fix is not None and _is_in_parts(bolder)):
         fix, other = other, fix
     elif fix is None:
         fix, other, note = other, None, why_not or note
