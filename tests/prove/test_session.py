@@ -14,6 +14,8 @@ import pytest
 from click import BadParameter
 
 from tests.prove.support import PREDICTS, Watcher
+from tflint_perf.catalogue import evidence
+from tflint_perf.config.resolve import Configs
 from tflint_perf.measured.record import Ending
 from tflint_perf.observed.process import Seen
 from tflint_perf.observed.request import Request
@@ -42,6 +44,7 @@ def train(model, images, optimizer):
             optimizer.apply_gradients(zip(gradients, model.trainable_variables))
             gc.collect()
 """
+ROOT = Path(__file__).parents[2]
 FIXES = ("TFP101", "TFP406", "TFP506")
 COLLECTS_OFTEN = f"{PROGRAM}\n\ndef evaluate(model, dataset):\n    for x in dataset:\n        model(x)\n        gc.collect()\n"
 COMPILED, COLLECTS, BUILT_ONCE = "@tf.function", "gc.collect", "dataset ="
@@ -562,3 +565,21 @@ def test_two_ways_to_fix_one_thing_are_told_apart() -> None:
     found = _nothing_pays(_left_out("slower"), _left_out("different", bold=True), _left_out("slower", row=9))
     rows = [line.rsplit(" | ", 1)[-1] for line in markdown(found) if line.startswith("| TFP101")]
     assert rows == ["Do it: of this |", "Do it boldly: of this |", "of this |"]
+
+
+def test_rules_that_are_off_elsewhere_are_tried_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(evidence, "evidence_folder", lambda: ROOT / "fixtures" / "evidence")
+    evidence.all_evidence.cache_clear()
+    used: list[frozenset[str]] = []
+
+    def run(request: session.Request, configs: Configs) -> int:
+        used.append(configs.of(tmp_path).settings.rules)
+        return 0
+
+    monkeypatch.setattr(session, "run", run)
+    prove.main(["train.py"], standalone_mode=False)
+    default = Configs(tmp_path, ()).of(tmp_path).settings.rules
+    evidence.all_evidence.cache_clear()
+    assert {"TFP107", "TFP506"} <= used[0] - default
+    assert "TFP101" in used[0] & default
