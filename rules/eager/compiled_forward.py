@@ -56,7 +56,10 @@ def compile_forward(edit: Editor, call: cst.Call) -> Repair | Refusal:
     if off is not None:
         return off
     made = split_forward(edit, call, _name_for(call))
-    return made if isinstance(made, Repair) else _call_alone(edit, call, _name_for(call), call.func)
+    if isinstance(made, Repair):
+        return made
+    varies = not edit.model.own(Shapes).stay(call)
+    return _call_alone(edit, call, _name_for(call), call.func, varies=varies)
 
 
 def compile_call(edit: Editor, call: cst.Call, *, varies: bool) -> Repair | Refusal:

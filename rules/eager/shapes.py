@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
-from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.loops import Loops, runs_over_batches
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
@@ -56,6 +56,31 @@ class Shapes:
             for part in descendants(loop.iterable)
             if isinstance(part, cst.Name | cst.Call | cst.Attribute)
         )
+
+    def stay(self, node: cst.CSTNode) -> bool:
+        """Whether `node` is given batches of a dataset, of one shape but for the last of an epoch, by the loop around it or all
+        that call the function around it."""
+        loop, function = self._loops.innermost_loop(node), self._calls.function_at(node)
+        if loop is not None or function is None:
+            return loop is not None and self._stay_in(loop)
+        sites = self._calls.sites(function)
+        return (
+            bool(sites)
+            and not self._calls.callers_outside(function)
+            and all(
+                (around := self._loops.innermost_loop(site)) is not None and self._stay_in(around)
+                for site in sites
+            )
+        )
+
+    def _stay_in(self, loop: Loop) -> bool:
+        parts = descendants(loop.iterable) if loop.iterable is not None else ()
+        takes_batches = any(
+            runs_over_batches(self._infer.value(part))
+            for part in parts
+            if isinstance(part, cst.Name | cst.Call | cst.Attribute)
+        )
+        return takes_batches and not self.vary_in(loop)
 
     def is_of_own_length(self, call: cst.Call) -> bool:
         """Whether each iteration makes a list of its own for `call`, bit by bit, and so of any length."""

@@ -937,8 +937,8 @@ class _Step:
             inserted = [*alone.imports, *alone.edits]
             return self._repair(arguments, alone.decorator, inserted, alone.name, alone.model)
         decorator, imports = edit.spell("function", home)
-        static = self._model.own(Shapes).asked_for(list(self._split.traced))
-        if static is None:
+        shapes = self._model.own(Shapes)
+        if not shapes.stay(self._tape) and shapes.asked_for(list(self._split.traced)) is None:
             decorator += f"({for_all_shapes(edit)})"
         fresh = edit.fresh_name(f"_{name}" if self._self else name)
         old = edit.indent(self._statements[0])

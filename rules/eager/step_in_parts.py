@@ -128,7 +128,8 @@ def _pass_apart(edit: Editor, call: cst.Call) -> list[Edit] | None:
     if isinstance(beside, Refusal) or isinstance(tensors, Refusal):
         return None
     home, owner, given = beside
-    varies = model.own(Shapes).asked_for([call]) is None
+    shapes = model.own(Shapes)
+    varies = not shapes.stay(call) and shapes.asked_for([call]) is None
     forward = Forward(
         call.func,
         owner,

@@ -817,7 +817,7 @@ def test_losses_and_metrics_are_compiled_with_the_forward_pass_that_they_judge(
 ) -> None:
     text = fixed("TFP107", EVALUATED.format("", indent(dedent(loop), " " * 8)), bold=True)
     step = left.partition(" = ")[2] or left
-    function = f"\n@tf.function(reduce_retracing=True)\ndef {step.partition(chr(10))[0]}:\n"
+    function = f"\n@tf.function\ndef {step.partition(chr(10))[0]}:\n"
     assert text == EVALUATED.format(
         function + indent(dedent(compiled), " " * 4) + "\n\n", indent(left, " " * 8)
     )
@@ -898,10 +898,24 @@ def test_what_a_model_answers_before_its_update_is_not_asked_for_behind_it() -> 
     assert head.index("self.optimizer.apply") > 0
 
 
+@pytest.mark.parametrize(
+    ("batched", "option"),
+    [
+        ("batch(32)", ""),
+        ("padded_batch(32)", "(reduce_retracing=True)"),
+        ("ragged_batch(32)", "(reduce_retracing=True)"),
+    ],
+)
+def test_one_trace_does_for_all_shapes_only_where_batches_may_differ(batched: str, option: str) -> None:
+    source = EVALUATED.format("", indent("mean(loss_fn(y, model(x)))\n", " " * 8))
+    text = fixed("TFP107", source.replace("batch(32)", batched), bold=True)
+    assert f"@tf.function{option}\n" in text
+
+
 def test_metrics_are_compiled_with_the_step_that_they_are_updated_by() -> None:
     metrics = "mean.update_state(loss)\nerror(y, answer)  # how far off\n"
     text = fixed("TFP101", UPDATED.format("", indent(UPDATING + metrics, " " * 8)), bold=True)
-    function = "\n@tf.function(reduce_retracing=True)\ndef train_step(x, y):\n"
+    function = "\n@tf.function\ndef train_step(x, y):\n"
     assert text == UPDATED.format(
         function + indent(UPDATING + metrics, " " * 4) + "    return loss\n\n\n",
         "        loss = train_step(x, y)\n",
@@ -1038,7 +1052,7 @@ gradients, loss = compute_gradients(model, x)
 optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 """
     function = f"""\
-@tf.function(reduce_retracing=True)
+@tf.function
 def train_step(x):
     # one batch
 {indent(step, "    ")}    return loss
