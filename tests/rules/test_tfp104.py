@@ -181,6 +181,13 @@ FLAGGED = {
         if __name__ == "__main__":
             main()
         """,
+    "in a function that refuses some data": """
+        def train(x, y):
+            if len(x) != len(y):
+                raise ValueError("not as many")
+            tf.config.run_functions_eagerly(True)  # <-
+        train(x, y)
+        """,
     "behind the main guard": """
         if __name__ == "__main__":
             tf.config.run_functions_eagerly(True)  # <-

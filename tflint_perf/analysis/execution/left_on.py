@@ -47,7 +47,9 @@ class LeftOn:
         return self._always_runs(node, frozenset())
 
     def _always_runs(self, node: cst.CSTNode, seen: frozenset[Function]) -> bool:
-        if any(not is_main_guard(condition) for condition in conditions(self._walk, node)):
+        # What a program refuses to run with decides nothing.
+        decide = conditions(self._walk, node, errors=False)
+        if any(not is_main_guard(condition) for condition in decide):
             return False
         function = self._calls.function_at(node)
         if function is None:

@@ -14,12 +14,17 @@ _LEAVES = (cst.Return, cst.Continue, cst.Break, cst.Raise)
 
 
 def conditions(
-    walk: Walk, node: cst.CSTNode, end: cst.CSTNode | None = None, *, exits: bool = True
+    walk: Walk,
+    node: cst.CSTNode,
+    end: cst.CSTNode | None = None,
+    *,
+    exits: bool = True,
+    errors: bool = True,
 ) -> Iterator[cst.CSTNode]:
     """What decides whether `node` runs when `end`, or the function around it, does, from the inside out.
 
-    Of an `if` its test, also of one before `node` that leaves the block unless `exits` is false; otherwise the
-    handler or the case.
+    Of an `if` its test, also of one before `node` that leaves the block unless `exits` is false, or raises an error unless
+    `errors` is; otherwise the handler or the case.
     """
     child, current = node, walk.parents.get(node)
     while current is not None and current is not end:
@@ -33,7 +38,11 @@ def conditions(
             case cst.ExceptHandler() | cst.ExceptStarHandler() | cst.MatchCase():
                 yield current
             case cst.IndentedBlock() if exits:
-                yield from (statement.test for statement in exits_before(walk, child, current))
+                yield from (
+                    statement.test
+                    for statement in exits_before(walk, child, current)
+                    if errors or not isinstance(last_statement(statement.body), cst.Raise)
+                )
         child, current = current, walk.parents.get(current)
 
 
