@@ -7,7 +7,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.conventions import names_a_dataset, names_a_stream
+from tflint_perf.analysis.conventions import names_a_dataset
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.flow import encloses
@@ -60,7 +60,6 @@ class Restarts:
         """Every place that restarts a dataset's pipeline for one element, by form."""
         yield from self._iterators()
         yield from self._loops_over_one()
-        yield from self._unpacked()
         for call in self._walk.calls.get("get_single_element", ()):
             given = (
                 call.func.value
@@ -149,18 +148,6 @@ class Restarts:
             ):
                 yield Restart(iterable, "take", taken)
 
-    def _unpacked(self) -> Iterator[Restart]:
-        """Assignments to a list or tuple of one target, `[(x, y)] = dataset.take(1)`: so goes what can be gone over alone."""
-        for call in self._walk.calls.get("take", ()):
-            match self._walk.parents.get(call):
-                case cst.Assign(
-                    targets=[cst.AssignTarget(target=cst.List(elements=[cst.Element()]))]
-                    | [cst.AssignTarget(target=cst.Tuple(elements=[cst.Element()]))]
-                ):
-                    taken = self._of_which_one_is_taken(call)
-                    if taken is not None and (self._is_dataset(taken) or self._is_called_stream(taken)):
-                        yield Restart(call, "take", taken)
-
     def _of_which_one_is_taken(self, call: cst.CSTNode | None) -> cst.BaseExpression | None:
         """`dataset` of `dataset.take(1)`."""
         if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
@@ -174,14 +161,8 @@ class Restarts:
 
     def _is_called_one(self, node: cst.BaseExpression) -> bool:
         """Whether `node`, of which a loop takes one element, is a dataset by its name alone."""
-        return self._is_unknown(node) and bool(names_a_dataset(last_name(node)))
-
-    def _is_called_stream(self, node: cst.BaseExpression) -> bool:
-        """Whether `node` is a dataset, or what loads one, by its name alone: `train_loader`."""
-        return self._is_unknown(node) and bool(names_a_stream(last_name(node)))
-
-    def _is_unknown(self, node: cst.BaseExpression) -> bool:
-        return isinstance(node, cst.Name | cst.Attribute) and not self._infer.value(node).known
+        known = not isinstance(node, cst.Name | cst.Attribute) or self._infer.value(node).known
+        return not known and bool(names_a_dataset(last_name(node)))
 
     # The same dataset each time
 

@@ -28,7 +28,7 @@ class IteratorPerStep(Rule):
 
     ## What it does
 
-    Reports `next(iter(dataset))`, `for … in dataset.take(1)`, `[…] = dataset.take(1)` and `get_single_element` that run per step.
+    Reports `next(iter(dataset))`, `for … in dataset.take(1)` and `get_single_element` that run per step.
 
     ## Why is this bad?
 

@@ -36,13 +36,6 @@ SILENT = {
                 for x in rows.take(1):
                     step(x)
         """,
-    "what may be anything, unpacked, and an array's": """
-        def train(rows, test_loader):
-            for _ in range(1000):
-                [(x, y)] = rows.take(1)
-                row = test_loader.take(1)
-                step(x)
-        """,
     "once": """
         batch = next(iter(dataset))
         for images in dataset.take(1):
@@ -163,17 +156,6 @@ FLAGGED = {
         for _ in range(1000):
             for x in dataset.take(1):  # <-
                 step(x)
-        """,
-    "take(1), unpacked": """
-        for _ in range(1000):
-            [(x, y)] = dataset.take(1)  # <-
-            step(x)
-        """,
-    "take(1) of a parameter that is called a loader, unpacked": """
-        def train(loader):
-            for _ in range(1000):
-                batch, = loader.take(1)  # <-
-                step(batch)
         """,
     "take(1), counted": """
         for _ in range(1000):
