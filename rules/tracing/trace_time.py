@@ -162,52 +162,7 @@ class TraceTime:
         ):
             return False
         values = [value for arg in call.args for value in shown(arg.value)]
-        return any(
-            self._has_no_value(value) or self._seems_computed(value) or self._is_of_dict_of_tensors(value)
-            for value in values
-        )
-
-    def _is_of_dict_of_tensors(self, node: cst.BaseExpression) -> bool:
-        """Whether `node` is a dict into which traced code puts tensors, or is taken of one: `for name, loss in
-        losses.items()`."""
-        match node:
-            case cst.Subscript(value=holder, slice=[cst.SubscriptElement(cst.Index(index))]):
-                return self._gets_tensors(holder, string(index))
-            case cst.Attribute():
-                return self._gets_tensors(node, None)
-            case cst.Name():
-                found = self._infer.bindings_reaching(node)
-                bindings = found[1] if found is not None else []
-                if bindings and all(binding.kind in ("for", "comprehension") for binding in bindings):
-                    holders = [_dict_gone_over(binding) for binding in bindings]
-                    return all(holder is not None and self._gets_tensors(holder, None) for holder in holders)
-                return self._gets_tensors(node, None)
-        return False
-
-    def _gets_tensors(self, holder: cst.BaseExpression, key: str | None) -> bool:
-        """Whether traced code puts a tensor into the dict `holder`, by a key if one is given."""
-        if isinstance(holder, cst.Attribute):
-            klass = self._infer.classes.writing_class(holder)
-            scope, bindings = (klass.scope, klass.attributes[holder.attr.value]) if klass else (None, [])
-        else:
-            found = self._infer.bindings_reaching(holder) if isinstance(holder, cst.Name) else None
-            scope, bindings = found if found is not None else (None, [])
-        if scope is None or not bindings or not all(map(self._infer.contents.holds, bindings)):
-            return False
-        puts = [put for b in bindings for put in self._infer.contents.puts(b, scope) if not put.inner]
-        put_in = [put.value for put in puts if key is None or put.key in (key, None)]
-        put_in += [
-            item.value
-            for binding in bindings
-            if isinstance(binding.value, cst.Dict)
-            for item in binding.value.elements
-            if isinstance(item, cst.DictElement) and (key is None or string(item.key) == key)
-        ]
-        return any(
-            self._symbolic.is_traced(self._infer.names.scope_of(value).function)
-            and self._symbolic.is_symbolic(value)
-            for value in put_in
-        )
+        return any(self._has_no_value(value) or self._seems_computed(value) for value in values)
 
     def _seems_computed(self, node: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether `node`, of unknown kind, is an optimizer's variable, or what models, losses and arithmetic made of
@@ -274,16 +229,6 @@ class TraceTime:
     def _is_shared(self, home: Function | None) -> bool:
         """Whether a function that makes a list may be traced itself."""
         return home is not None and (self._symbolic.is_traced(home) or not self._symbolic.is_eager(home))
-
-
-def _dict_gone_over(binding: Binding) -> cst.BaseExpression | None:
-    """The dict of which a loop gives a name the values: `for name, loss in losses.items()`."""
-    match binding.value:
-        case cst.Call(func=cst.Attribute(value=holder, attr=cst.Name("items"))) if binding.path == (1,):
-            return holder
-        case cst.Call(func=cst.Attribute(value=holder, attr=cst.Name("values"))) if binding.path == ():
-            return holder
-    return None
 
 
 def _is_cut(binding: Binding) -> bool:

@@ -42,28 +42,6 @@ SILENT = {
             return kept
         drop(tf.ones(3))
         """,
-    "prints of what other dicts hold": """
-        class Trainer:
-            def __init__(self):
-                self.sizes = {"batch": 32}
-                self.seen = {}
-            @tf.function
-            def step(self, x):
-                logs = {"rate": 0.1, "mean": tf.reduce_mean(x)}
-                for name, size in self.sizes.items():
-                    print(name, size)
-                for name in logs:
-                    print(name, logs["rate"])
-                for name, value in self.seen.items():
-                    print(name, value)
-                return logs
-            def run(self):
-                for x in dataset:
-                    self.seen["mean"] = tf.reduce_mean(x)
-                    for name, value in self.step(x).items():
-                        print(name, value)
-        Trainer().run()
-        """,
     "a draw for what a layer keeps, in what `build` alone calls": """
         class Layer(tf.keras.layers.Layer):
             def build(self, shape):
@@ -388,28 +366,6 @@ FLAGGED = {
             return parse
         parse_three = parser(3)
         data = tf.data.Dataset.range(10).map(parse_three)
-        """,
-    "prints of tensors that a dict holds": """
-        class Trainer:
-            def __init__(self):
-                self.losses = {}
-            def losses_of(self, x):
-                self.losses = {"sum": 0.0, "rate": 3}
-                self.losses["sum"] += tf.reduce_sum(x)
-                for name, loss in self.losses.items():
-                    print(name, loss)  # <-
-                return self.losses
-            @tf.function
-            def step(self, x):
-                logs = {"mean": tf.reduce_mean(x)}
-                logs["count"] = 3
-                print([f"{value}" for value in logs.values()], logs["count"])
-                print(logs["mean"])  # <-
-                for value in logs.values():
-                    print(f"{value}")  # <-
-                return self.losses_of(x)
-        for x in dataset:
-            Trainer().step(x)
         """,
     "the input of a model that is fitted": """
         class Net(tf.keras.Model):
