@@ -166,24 +166,14 @@ def _unwrap(edit: Editor, call: cst.Call) -> Repair | Refusal:
     caught = model.walk.attributes.get("InvalidArgumentError") or model.walk.names.get("InvalidArgumentError")
     if caught:
         return Refusal("the error that it raises is caught", caught[0])
-    whole, value = _over_all(model, call, checked)
     statement = model.statement_of(call)
     match statement:
-        case cst.Expr() if statement.value is whole:
-            return Repair(
-                "Remove the check",
-                [edit.remove_statement(statement)],
-                safe=False,
-                may_change="when, and whether, a NaN or infinity stops the program",
-            )
-        case cst.Assign(targets=[cst.AssignTarget(target=target)]) if statement.value is whole:
-            if target.deep_equals(value):
-                return Repair(
-                    "Remove the check",
-                    [edit.remove_statement(statement)],
-                    safe=False,
-                    may_change="when, and whether, a NaN or infinity stops the program",
-                )
+        case cst.Expr(value=value) if value is call:
+            removed = True
+        case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if value is call:
+            removed = target.deep_equals(checked)
+        case _:
+            removed = False
     if isinstance(model.parent(call), cst.Element) and not isinstance(statement, cst.Assign):
         return Refusal("the check is one of a list", call)
     text = edit.text(checked)
@@ -191,19 +181,7 @@ def _unwrap(edit: Editor, call: cst.Call) -> Repair | Refusal:
         text = f"({text})"
     return Repair(
         "Remove the check",
-        [edit.replace(call, text)],
+        [edit.remove_statement(statement) if removed else edit.replace(call, text)],
         safe=False,
         may_change="when, and whether, a NaN or infinity stops the program",
     )
-
-
-def _over_all(
-    model: Model, call: cst.Call, checked: cst.BaseExpression
-) -> tuple[cst.BaseExpression, cst.BaseExpression]:
-    """The whole expression that checks, and what it checks: `[check(g) for g in gradients]` checks `gradients`."""
-    around = model.parent(call)
-    if isinstance(around, cst.ListComp) and around.elt is call and isinstance(checked, cst.Name):
-        part = around.for_in
-        if is_name(part.target, checked.value) and not part.ifs and part.inner_for_in is None:
-            return around, part.iter
-    return call, checked

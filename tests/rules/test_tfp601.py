@@ -199,12 +199,6 @@ FIXED = {
         step('half = tf.debugging.check_numerics(loss + 1.0, "loss") / 2.0'),
         step("half = (loss + 1.0) / 2.0"),
     ),
-    "each gradient": (
-        step(
-            between='gradients = [tf.debugging.check_numerics(g, "g") for g in gradients]\n    tf.print("x")'
-        ),
-        step(between='tf.print("x")'),
-    ),
     "each gradient under a new name": (
         step(between='checked = [tf.debugging.check_numerics(g, f"g") for g in gradients]'),
         step(between="checked = [g for g in gradients]"),
