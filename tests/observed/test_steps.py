@@ -377,9 +377,8 @@ def test_what_a_loop_over_epochs_does_between_them_is_in_no_step(
     ).replace("        if i == 7:\n            break\n", "" if is_told else "        if i == 7:\n            break\n")  # fmt: skip
     record = _run(tmp_path, program, forks.watch, steps=120).record
     assert _loop(tmp_path, record) == loop
-    # A sleep is as long on a busy machine; spread over its epoch, it would be 50 ms a step.
-    assert record.median_step is not None and record.step is not None
-    assert record.step.value == record.median_step
+    # A sleep is as long on a busy machine; spread over its epoch, it would be 50 ms a step, which takes some 2 ms.
+    assert record.step is not None and record.step.value < 0.4 / 8
     assert any(note.startswith("what is done between epochs takes") for note in record.steps.notes) == is_told
     assert any(line.source == "time.sleep(0.4)" for line in record.between) == is_told
 
