@@ -18,7 +18,7 @@ from tflint_perf.catalogue.cost_over_sizes import behaviour, cost_over_sizes
 from tflint_perf.verify import table
 from tflint_perf.verify.page import page_text
 
-OURS = "rule's script, CPU: "
+OURS = "CPU: "
 AT = (8, 64, 1024)
 Pairs = Sequence[tuple[float, float]]
 
@@ -146,12 +146,12 @@ def test_a_claim_that_did_not_hold_says_so() -> None:
 
 def test_a_table_of_rules_is_about_no_step_of_the_users() -> None:
     assert (
-        cost_of(on_record(A_CONSTANT), in_table=True)
+        cost_of(on_record(A_CONSTANT))
         == "CPU: +170 to 180 ms on a step of 1.0 to 500 ms, at 8 to 1,024 units"
     )
     refuted = sized([(0.0097, 0.001), (0.012, 0.01), (0.5, 0.5)], verdict="refuted")
     said = "1.0 to 9.7× the step time, from 1,024 to 8 units, so the rule is off by default; not measured on a GPU"
-    assert cost_of(on_record(refuted), in_table=True) == f"CPU: {said}"
+    assert cost_of(on_record(refuted)) == f"CPU: {said}"
 
 
 def test_what_the_fast_form_does_worse_is_said_as_well() -> None:
@@ -184,17 +184,15 @@ def test_devices_are_told_apart() -> None:
 def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "all_evidence", lambda **_: {"TFP406": on_record(A_CONSTANT)})
     monkeypatch.setattr(cost, "all_evidence", evidence.all_evidence)
-    monkeypatch.setattr(cost, "cost_on_record", cost.cost_on_record.__wrapped__)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("recorded")
 def test_a_finding_and_its_data_say_it(tflint_perf: CommandLine) -> None:
     tflint_perf.write("slow.py", SLOW)
+    told = tflint_perf("--select=TFP406").out
+    assert f"  TFP406 {OURS}+170 to 180 ms on a step of 1.0 to 500 ms, at 8 to 1,024 units\n" in told
     (found,) = json.loads(tflint_perf("--select=TFP406", "--output-format=json").out)
-    assert found["message"].endswith(
-        f"({OURS}+170 to 180 ms on a step of 1.0 to 500 ms, at 8 to 1,024 units)"
-    )
     (said,) = found["cost"]
     assert (said["over_sizes"], said["verdict"]) == ("constant", "confirmed")
     assert [one["size"] for one in said["sizes"]] == ["small", "medium", "large"]

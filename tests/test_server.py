@@ -229,7 +229,7 @@ def test_hover_gives_the_rules_page_and_what_was_measured(tmp_path: Path) -> Non
         page = await client.hover(uri, 13, 10)
         assert page is not None
         assert page.startswith("**TFP406** `gc.collect()`")
-        assert "(rule's script, CPU: " in page.splitlines()[0]
+        assert "Cost in the rule's own script, CPU: " in page
         assert "# gc-in-loop (TFP406)" in page
         assert "## Evidence" in page
         assert await client.hover(uri, 1, 0) is None

@@ -86,6 +86,7 @@ class Finding:
     `each_step` says why it runs on each step, from the loop down to the call of the function that it is in; () where
     that is not so, or not what it is about. `own_cost` is there where a run of the program judged it. `to_prove` says that there
     is no fix but a bold one, and that nobody has asked for those; `minor`, that its place costs little in any program. `beside` says what else the remedy goes with.
+    `as_measured` says that its form is the one of the rule's experiment, so that the cost on record is of such code.
     """
 
     code: str
@@ -103,6 +104,7 @@ class Finding:
     to_prove: bool = False
     minor: bool = False
     beside: str = ""
+    as_measured: bool = False
 
     @property
     def remark(self) -> str | None:

@@ -71,7 +71,7 @@ class Report:
 
     `fix` is called only for findings that are shown, once positions are known; `bold` where bold
     fixes are asked for: `prove` tries it where the other does not pay, or first. `as_measured` is False for a form of
-    the rule's case other than the one in its experiment: no figure is said with it. What it costs is `minor` where
+    the rule's case other than the one in its experiment: no figure is said of it. What it costs is `minor` where
     that is paid once, beside training or long after it, or is next to nothing. `steps` is the way from a loop
     that only this rule takes for one of steps. `beside` says what the remedy goes with, and where that is.
     """

@@ -9,8 +9,6 @@ from functools import cache
 from pathlib import Path
 from textwrap import dedent
 
-import pytest
-
 from tflint_perf import testing
 from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.config.settings import Settings
@@ -50,10 +48,8 @@ def brought_forth(text: str) -> frozenset[str]:
 
 
 def costs_told(code: str, source: str) -> list[bool]:
-    """Of each finding, whether it tells what the rule's experiment measured."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tflint_perf.catalogue.cost.with_cost", lambda code, message: f"{message} (measured)")
-        return [finding.message.endswith(" (measured)") for finding in findings(code, source)]
+    """Of each finding, whether what the rule's experiment measured is of such code."""
+    return [finding.as_measured for finding in findings(code, source)]
 
 
 def flagged(code: str, source: str) -> list[int]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
-from tests.commandline import CommandLine
 from tests.rules.support import costs_told, findings, fixed, flagged, notes
+from tflint_perf.config.settings import Settings
+from tflint_perf.project.linting import lint_files
 
 PREAMBLE = dedent("""\
     import numpy as np
@@ -1629,22 +1631,18 @@ def test_a_pass_through_recurrent_layers_was_not_measured(layer: str, told: bool
 
 
 @pytest.mark.parametrize(("layer", "told"), [("Dense", True), ("SimpleRNN", False)])
-def test_tells_no_cost_where_a_module_makes_recurrent_layers(
-    tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch, layer: str, told: bool
-) -> None:
-    monkeypatch.setattr("tflint_perf.catalogue.cost.with_cost", lambda code, message: f"{message} (measured)")
+def test_tells_no_cost_where_a_module_makes_recurrent_layers(tmp_path: Path, layer: str, told: bool) -> None:
     layers = ", ".join(8 * [f"keras.layers.{layer}(8)"])
-    tflint_perf.write(
-        "nets.py", f"import keras\nCHOICE = [{layers}]\ndef net():\n    return keras.Sequential(CHOICE)\n"
+    (tmp_path / "nets.py").write_text(
+        f"import keras\nCHOICE = [{layers}]\ndef net():\n    return keras.Sequential(CHOICE)\n"
     )
-    tflint_perf.write(
-        "evaluate.py",
+    (tmp_path / "evaluate.py").write_text(
         "import tensorflow as tf\nfrom nets import net\nmodel = net()\n"
-        "for x in tf.data.Dataset.load(PATH).batch(8).repeat(9):\n    print(model(x))\n",
+        "for x in tf.data.Dataset.load(PATH).batch(8).repeat(9):\n    print(model(x))\n"
     )
-    out = tflint_perf("check", "--isolated", "--no-cache", "--select", "TFP107", "evaluate.py").out
-    assert "TFP107" in out
-    assert ("(measured)" in out) is told
+    settings = Settings(root=tmp_path, rules=frozenset({"TFP107"}))
+    (result,) = lint_files([tmp_path / "evaluate.py"], settings, 1)
+    assert [finding.as_measured for finding in result.findings] == [told]
 
 
 DECODING = """\

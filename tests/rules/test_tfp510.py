@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import findings, fixed, flagged, notes
+from tests.rules.support import costs_told, findings, fixed, flagged, notes
 
 CODE = "TFP510"
 PREAMBLE = """\
@@ -357,11 +357,5 @@ def test_says_why_it_does_not_move_the_cache(reason: str, source: str) -> None:
         ("ds.map(flip).cache()", False),
     ],
 )
-def test_gives_the_measured_cost_only_of_a_repeat(
-    source: str, shown: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "tflint_perf.catalogue.cost.with_cost", lambda code, message: f"{message} ({code} measured)"
-    )
-    (finding,) = findings(CODE, module(source))
-    assert finding.message.endswith(f"({CODE} measured)") is shown
+def test_gives_the_measured_cost_only_of_a_repeat(source: str, shown: bool) -> None:
+    assert costs_told(CODE, module(source)) == [shown]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from statistics import median
 from typing import Any
 
@@ -21,12 +20,17 @@ from tflint_perf.catalogue.figures import count, gibibytes, ratio, seconds, size
 from tflint_perf.catalogue.measured import Side, runs_of, value_of
 from tflint_perf.records import dataclass
 
+MEASURED_WITH = "TensorFlow 2.21 and Keras 3.15, on two cores or the GPU named"
+_HOW_TO_READ = (
+    "+A on B: the fast form takes B, the slow one A more. A range goes from the smallest size to the largest and is no margin of "
+    "error. In your program, on your device, a cost may be larger, smaller, nothing or the other way round"
+)
+# What stands below a report that tells of costs, and below a table of rules.
+HOW_TO_READ_COSTS = f"{_HOW_TO_READ}: `tflint-perf run` and `tflint-perf prove` measure there. Costs about the same ops don't add up."
 WHAT_COSTS_ARE = (
-    "Costs come from each rule's own small script, run with TensorFlow 2.21 and Keras 3.15 on two cores or the GPU named, and tell of "
-    "its form and size only; +A on B: its fast form takes B, its slow one A more. A range goes from the smallest size to the "
-    "largest and is no margin of error. In your program or on another device they may be larger or smaller, and the fast form no "
-    "faster or even slower; costs of findings about the same ops don't add up. No cost: such code was not measured, costs next to "
-    "nothing, or is no matter of time or memory."
+    f"Costs come from each rule's own small script, run with {MEASURED_WITH}, and tell of its form and size only; {_HOW_TO_READ}; "
+    "costs of findings about the same ops don't add up. No cost: such code was not measured, costs next to nothing, or is no "
+    "matter of time or memory."
 )
 # A price of the fast form that a message tells, and how. What later steps make good for before so many is soon over.
 _MUCH = 1.5
@@ -53,45 +57,22 @@ _ON: Mapping[str, str] = {
 _ONE = 1.02
 
 
-def with_cost(code: str, message: str) -> str:
-    """The message of a finding with the cost of its rule at the end; as it is when nothing was measured."""
-    cost = cost_on_record(code)
-    return message if cost is None else f"{message} ({cost})"
-
-
-def without_cost(code: str, message: str) -> str:
-    """The message of a finding without that cost."""
-    cost = cost_on_record(code)
-    return message if cost is None else message.removesuffix(f" ({cost})")
-
-
-def with_own_cost(code: str, message: str, own: str) -> str:
-    """The message of a finding with what a run of the user's own program says, behind the cost of its rule."""
-    cost = cost_on_record(code)
-    if cost is not None and message.endswith(f" ({cost})"):
-        return f"{message[:-1]}; {own})"
-    return f"{message} ({own})"
-
-
-@cache
 def cost_on_record(code: str) -> str | None:
     """The cost of a rule by the evidence on record."""
     return cost_of(all_evidence().get(code, ()))
 
 
-def cost_of(evidence: Sequence[Evidence], *, in_table: bool = False) -> str | None:
-    """The cost in a few words for each kind of device that has measured it: `rule's script, CPU: +16 ms on a step of 1.0 ms`.
+def cost_of(evidence: Sequence[Evidence]) -> str | None:
+    """The cost in a few words for each kind of device that has measured it: `CPU: +16 ms on a step of 1.0 ms`.
 
-    So nobody takes it for a measurement of his own step; a table of rules is about none, and does without. Where it was measured
-    at three sizes, they say what it is (`sizes`).
+    Where it was measured at three sizes, they say what it is (`sizes`). It is of the rule's own script, so it stands where rules are told of,
+    never in a finding's message: there people would read it as a measurement of their own step.
 
     The newest record of a kind of device speaks for it. A claim that did not hold there says so beside its
     figure, for people may select a rule that is off. None where no device has a figure.
     """
     said = [_cost(record) for record in _newest(evidence)]
-    if not said:
-        return None
-    return "; ".join(said) if in_table else f"rule's script, {'; '.join(said)}"
+    return "; ".join(said) or None
 
 
 def _newest(evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -123,11 +104,8 @@ class Cost:
     sizes: tuple[SizedCost, ...] = ()
 
 
-def costs_said(code: str, message: str) -> list[Cost]:
-    """The figures behind the cost that a finding's message says; none where it says none."""
-    cost = cost_on_record(code)
-    if cost is None or not (message.endswith(f" ({cost})") or f" ({cost}; " in message):
-        return []
+def figures_on_record(code: str) -> Sequence[Cost]:
+    """The figures of a rule by the evidence on record; none where nothing was measured."""
     return figures_of(all_evidence().get(code, ()))
 
 

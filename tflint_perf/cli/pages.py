@@ -164,7 +164,7 @@ def _facts(rule: RuleInfo, on_record: OnRecord) -> Iterator[str]:
     evidence = on_record.get(rule.code, ())
     of = "last quarter of the steps over the first" if rule.claim.kind == "growth" else "slow over fast"
     device = ", needs a GPU" if rule.claim.needs_gpu else ""
-    cost = cost_of(evidence, in_table=True)
+    cost = cost_of(evidence)
     if cost is not None:
         yield f"Cost in the rule's own script, {cost}."
     yield f"Claim: {rule.claim.metric}, {of}, at least {rule.claim.least:g}×{device}; {_verdicts(rule, evidence)}."

@@ -40,7 +40,7 @@ def fixes_of(rule: RuleInfo) -> str:
 def cost_in_words(rule: RuleInfo, on_record: OnRecord) -> str:
     """What a rule was measured to cost, or why there is no figure."""
     evidence = on_record.get(rule.code, ())
-    cost = cost_of(evidence, in_table=True)
+    cost = cost_of(evidence)
     if cost is not None:
         return cost
     if rule.claim is None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal, TextIO
 
 from tflint_perf.catalogue import plugins
-from tflint_perf.catalogue.cost import WHAT_COSTS_ARE
 from tflint_perf.catalogue.plugins import is_about_plugin, is_news
 from tflint_perf.cli.clean import cache_folder
 from tflint_perf.cli.progress import progress
@@ -323,8 +322,7 @@ def _report(outcome: Outcome, config: Config, request: Request, style: Style) ->
             return
         if request.sort == "cost" and found > 1:
             yield "Most costly first, by what was measured."
-        if costs.are_said(outcome.findings):
-            yield WHAT_COSTS_ARE
+        yield from costs.of_rules(outcome.findings, style)
         if most is not None and most < found:
             yield f"{found - most} more with a larger --max-findings."
 

@@ -316,14 +316,10 @@ def _finding(
     statement = model.statement_of(node)
     first, last = source.row(start.offset), source.row(end.offset)
     noqa_row = start.row + max(source.row(positions.header_end(statement)), last) - first
-    from tflint_perf.catalogue.cost import with_cost
-
-    as_measured = report.as_measured and not fixes.in_parts
-    message = with_cost(rule.code, report.message) if as_measured else report.message
     return Finding(
         rule.code,
         rule.name,
-        message,
+        report.message,
         start,
         end,
         source.lines(first, last),
@@ -335,6 +331,7 @@ def _finding(
         to_prove=fixes.to_prove,
         minor=report.minor,
         beside="; ".join(_said(beside, editor) for beside in report.beside),
+        as_measured=report.as_measured and not fixes.in_parts,
     )
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from tflint_perf.catalogue.cost import with_own_cost
 from tflint_perf.config.files import reason
 from tflint_perf.finding import Finding, OwnCost
 from tflint_perf.lint.identity import content
@@ -60,7 +59,7 @@ class Measured:
         why = "not reached in that run" if settled.status == "not reached" else settled.why
         return replace(
             finding,
-            message=with_own_cost(finding.code, finding.message, f"here: {why}"),
+            message=f"{finding.message} (here: {why})",
             own_cost=OwnCost(settled.status, settled.seconds, self.step, self.device),
         )
 

@@ -9,7 +9,6 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TypeVar
 
-from tflint_perf.catalogue.cost import without_cost
 from tflint_perf.catalogue.figures import count, seconds, size
 from tflint_perf.finding import Finding
 from tflint_perf.lint.identity import content
@@ -145,7 +144,7 @@ class Watched:
         return Settled(
             finding.code,
             finding.name,
-            without_cost(finding.code, finding.message),
+            finding.message,
             self.spot(located),
             status,
             cost,

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from tflint_perf.catalogue.cost import Cost, costs_said
-from tflint_perf.catalogue.figures import number, seconds
-from tflint_perf.finding import Finding, OwnCost
+from tflint_perf.catalogue.cost import (
+    HOW_TO_READ_COSTS,
+    MEASURED_WITH,
+    Cost,
+    cost_on_record,
+    figures_on_record,
+)
+from tflint_perf.catalogue.figures import seconds
+from tflint_perf.finding import Finding
 
 if TYPE_CHECKING:
     from tflint_perf.report import Entry
+    from tflint_perf.report.style import Style
 
 # What tells how many times as long a step takes: these figures can be compared with each other.
 _OF_TIME = ("step time", "time per sample")
 # A step that takes less than this many times as long is seldom worth a change of a program.
 _LITTLE = 1.25
-_DIGITS = 3
 
 
 def as_objects(finding: Finding) -> list[dict[str, Any]]:
     """A figure a device, each with where it was measured: in the rule's "experiment", or in a "run" of the program."""
-    found = [_as_object(cost) for cost in costs_said(finding.code, finding.message)]
+    found = [_as_object(cost) for cost in _figures(finding)]
     own = finding.own_cost
     if own is not None:
         found.append({"measured": "run", "metric": "step time", **asdict(own)})
@@ -37,25 +44,38 @@ def _as_object(cost: Cost) -> dict[str, Any]:
 
 
 def in_words(finding: Finding) -> Iterator[str]:
-    """The same, a line each: `step time 17.2× (16.3 to 18.1) on CPU (2 cores), confirmed by the rule's experiment on
-    2030-01-02`."""
-    yield from map(_said, costs_said(finding.code, finding.message))
-    if finding.own_cost is not None:
-        yield _own_said(finding.own_cost)
+    """What a run of this program said, in a line: `step time, at most 16 ms of 20 ms, confirmed by a run of this program on CPU`.
 
-
-def _said(cost: Cost) -> str:
-    low, value, high = (number(figure, _DIGITS) for figure in (cost.low, cost.value, cost.high))
-    what = f"{'growth of ' if cost.kind == 'growth' else ''}{cost.metric}"
-    by = f"{cost.verdict} by the rule's experiment on {cost.date}"
-    return f"{what} {value}× ({low} to {high}) on {cost.device}, {by}"
-
-
-def _own_said(own: OwnCost) -> str:
+    A rule's experiment is left out: below a finding, its figure would read as one of this program."""
+    own = finding.own_cost
+    if own is None:
+        return
     time = ""
     if own.seconds and own.step_seconds:
         time = f"step time, at most {seconds(own.seconds)} of {seconds(own.step_seconds)}, "
-    return f"{time}{own.status} by a run of this program on {own.device}"
+    yield f"{time}{own.status} by a run of this program on {own.device}"
+
+
+def of_rules(entries: Iterable[Entry], style: Style) -> Iterator[str]:
+    """What the rules of some findings were measured to cost in their own scripts: a line a rule, with how to read it.
+
+    It tells of findings that are as in such a script alone, and of how many where a rule has others; of those that a run of the
+    program judged, nothing."""
+    found = [entry.finding for entry in entries if entry.finding.own_cost is None]
+    as_measured = Counter(finding.code for finding in found if _figures(finding))
+    if not as_measured:
+        return
+    yield f"Measured in the rules' own small scripts, not in your program ({MEASURED_WITH}):"
+    of_each = Counter(finding.code for finding in found)
+    for code, count in sorted(as_measured.items()):
+        whole = of_each[code]
+        some = (
+            f" ({count} of its {whole} findings {'is' if count == 1 else 'are'} of that form)"
+            if count < whole
+            else ""
+        )
+        yield f"  {style.code(code)} {cost_on_record(code)}{some}"
+    yield HOW_TO_READ_COSTS
 
 
 def factor(finding: Finding) -> float | None:
@@ -69,8 +89,9 @@ def factor(finding: Finding) -> float | None:
             return None
         rest = own.step_seconds - own.seconds
         return own.step_seconds / rest if rest > 0 else inf
-    costs = costs_said(finding.code, finding.message)
-    times = [cost.value for cost in costs if cost.metric in _OF_TIME and cost.verdict == "confirmed"]
+    times = [
+        cost.value for cost in _figures(finding) if cost.metric in _OF_TIME and cost.verdict == "confirmed"
+    ]
     return max(times, default=None)
 
 
@@ -81,7 +102,7 @@ def is_little(finding: Finding) -> bool:
         return own.status != "confirmed"
     if finding.minor:
         return True
-    said = costs_said(finding.code, finding.message)
+    said = _figures(finding)
     return bool(said) and all(cost.verdict == "refuted" or _is_short(cost) for cost in said)
 
 
@@ -91,9 +112,9 @@ def _is_short(cost: Cost) -> bool:
     return cost.metric in _OF_TIME and cost.kind == "ratio" and largest < _LITTLE
 
 
-def are_said(entries: Iterable[Entry]) -> bool:
-    """Whether any finding says what an experiment measured."""
-    return any(costs_said(entry.finding.code, entry.finding.message) for entry in entries)
+def _figures(finding: Finding) -> Sequence[Cost]:
+    """What the rule's experiment measured of such code; none where the finding is of another form."""
+    return figures_on_record(finding.code) if finding.as_measured else ()
 
 
 def worst_first(entries: Iterable[Entry]) -> tuple[Entry, ...]:
@@ -111,7 +132,7 @@ def _rank(entry: Entry) -> tuple[int, float]:
         return (1, -own.seconds) if own.seconds else (3, 0.0)
     if entry.of_program:
         return 6, 0.0
-    said = costs_said(entry.finding.code, entry.finding.message)
+    said = _figures(entry.finding)
     times = [
         cost.value
         for cost in said
