@@ -89,10 +89,10 @@ def test_an_opt_in_rule_is_off_whatever_was_found_until_it_is_selected(
 
 
 COSTS: dict[str, dict[str, Any]] = {
-    "CPU: +16 ms on a step of 1.0 ms": result(),
-    "CPU: +1.2 s on a step of 1.0 ms": result(run(1.234), value=1234.0),
-    "CPU: nothing gained on a step of 1.0 ms": result(run(0.00101), value=1.01),
-    "CPU: +16 ms on 1.0 ms a sample, training included": result(metric="time per sample"),
+    "CPU: a step 17 → 1.0 ms": result(),
+    "CPU: a step 1.2 s → 1.0 ms": result(run(1.234), value=1234.0),
+    "CPU: a step 1.0 ms both": result(run(0.00101), value=1.01),
+    "CPU: a sample, training included, 17 → 1.0 ms": result(metric="time per sample"),
     "CPU: steps get ever slower: of 100, the last 25 take 2.1× as long as the first 25": result(
         value=2.14, kind="growth"
     ),
@@ -111,7 +111,7 @@ COSTS: dict[str, dict[str, Any]] = {
     "CPU: 25 traces in 100 steps, where 1 is enough, 400 ms each": result(
         run(0.1, traces=25), value=4.0, metric="traces", kind="growth"
     ),
-    "CPU: +1.0 s on a first step of 500 ms": result(
+    "CPU: the first step 1.5 s → 500 ms": result(
         run(0.1) | {"first_step": 1.5}, value=3.0, metric="first step"
     ),
     "CPU: 3.0× the device memory": result(value=3.0, metric="device memory"),
@@ -121,8 +121,8 @@ COSTS: dict[str, dict[str, Any]] = {
         value=134.0,
         metric="device memory",
     ),
-    "CPU: +16 ms on a step of 1.0 ms, so the rule is off by default; not measured on a GPU": REFUTED,
-    "CPU: +15 ms on a step of 1.0 ms, so the rule is off by default; not measured on a GPU": result(
+    "CPU: a step 17 → 1.0 ms, so the rule is off by default; not measured on a GPU": REFUTED,
+    "CPU: a step 16 → 1.0 ms, so the rule is off by default; not measured on a GPU": result(
         run(0.016), value=2.01, verdict="inconclusive"
     ),
 }
@@ -140,7 +140,7 @@ def test_the_cost_is_told_for_each_kind_of_device_by_its_newest_record() -> None
     )
     assert (
         cost_of((new, *on_record(result()), old))
-        == "CPU: +16 ms on a step of 1.0 ms; Synthetic GPU: +4.0 ms on a step of 1.0 ms"
+        == "CPU: a step 17 → 1.0 ms; Synthetic GPU: a step 5.0 → 1.0 ms"
     )
 
 
@@ -156,7 +156,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost, "all_evidence", evidence.all_evidence)
 
 
-COST = "CPU: +16 ms on a step of 1.0 ms"
+COST = "CPU: a step 17 → 1.0 ms"
 # What runs once in a hundred steps costs less than what was measured.
 SELDOM = SLOW.replace(
     "        gc.collect()", "        if step % 100 == 0:\n            gc.collect()"
@@ -170,8 +170,8 @@ SELDOM = SLOW.replace(
 def test_no_finding_says_what_its_rules_script_cost(tflint_perf: CommandLine, format: str) -> None:
     tflint_perf.write("slow.py", SLOW)
     options = ("--select=TFP406", f"--output-format={format}")
-    assert "16 ms" not in tflint_perf(*options, "--quiet").out
-    assert ("16 ms" in tflint_perf(*options).out) is (format in ("concise", "full", "grouped"))
+    assert "17 →" not in tflint_perf(*options, "--quiet").out
+    assert ("17 →" in tflint_perf(*options).out) is (format in ("concise", "full", "grouped"))
 
 
 @pytest.mark.usefixtures("recorded")
@@ -184,11 +184,13 @@ def test_a_report_tells_below_it_what_each_rules_script_cost(tflint_perf: Comman
 
 
 @pytest.mark.usefixtures("recorded")
-def test_it_says_of_how_many_findings_where_others_have_another_form(tflint_perf: CommandLine) -> None:
+def test_it_says_of_which_findings_where_others_have_another_form(tflint_perf: CommandLine) -> None:
     tflint_perf.write("seldom.py", SELDOM)
     assert COST not in tflint_perf("--select=TFP406").out
     tflint_perf.write("slow.py", SLOW)
-    assert f"  TFP406 {COST} (1 of its 2 findings is of that form)\n" in tflint_perf("--select=TFP406").out
+    of_which = "such code is at slow.py:14:9, and other code was not measured"
+    assert f"  TFP406 {COST}; {of_which}\n" in tflint_perf("--select=TFP406").out
+    assert of_which not in tflint_perf("--select=TFP406", "slow.py").out
 
 
 @pytest.mark.usefixtures("recorded")

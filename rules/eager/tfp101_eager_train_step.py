@@ -104,7 +104,7 @@ class EagerTrainStep(Rule):
     triggers = ("GradientTape", "minimize(")
     fixes = "unsafe"
     bold = True
-    claim = Claim("step time", least=2.0, at="only for batches of one shape, more with more layers")
+    claim = Claim("step time", least=2.0, at="on batches of one shape; more layers cost more")
     adds_up = True
     always_on = True
 

@@ -100,7 +100,12 @@ class KerasCallInLoop(Rule):
     through_callers = (".predict(",)
     fixes = "unsafe"
     bold = True
-    claim = Claim("step time", least=2.0, step="a call", at="for `predict` instead of `predict_on_batch`")
+    claim = Claim(
+        "step time",
+        least=2.0,
+        step="a call",
+        at="by `predict`, then by `predict_on_batch`, on batches of one shape",
+    )
     adds_up = True
 
     def check(self, model: Model) -> Iterator[Report]:

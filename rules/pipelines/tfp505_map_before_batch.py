@@ -63,7 +63,11 @@ class MapBeforeBatch(Rule):
     triggers = (".batch(",)
     fixes = "unsafe"
     any_backend = True
-    claim = Claim("time per sample", least=2.0, at="at 256 bytes a sample")
+    claim = Claim(
+        "time per sample",
+        least=2.0,
+        at="for a cast and a division of 256 bytes a sample, beside a compiled step of one Dense layer",
+    )
 
     def check(self, model: Model) -> Iterator[Report]:
         seen: set[cst.Call] = set()

@@ -72,7 +72,11 @@ class PythonInPipeline(Rule):
     name = "python-in-pipeline"
     triggers = ("py_function", "numpy_function", "py_func(", "from_generator")
     needs = ("ataset",)
-    claim = Claim("time per sample", least=2.0, at="for NumPy on 256 numbers")
+    claim = Claim(
+        "time per sample",
+        least=2.0,
+        at="for NumPy on 256 numbers a sample, beside a compiled step of one Dense layer",
+    )
 
     def check(self, model: Model) -> Iterator[Report]:
         for stage in model.own(PythonStages).trained_on():

@@ -86,7 +86,7 @@ class ShuffleAfterDecode(Rule):
     claim = Claim(
         "host memory",
         least=2.0,
-        at="for a buffer of 2,048 decoded images of 128 × 128 × 3 in float32, instead of their file names",
+        at="for a buffer of 2,048 decoded images of 128 × 128 × 3 in float32 instead of their JPEG bytes",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -64,7 +64,7 @@ class DatasetMaterialized(Rule):
     needs = ("ataset", "tfds")
     fixes = "unsafe"
     any_backend = True
-    claim = Claim("host memory", least=2.0, at="for 300 MB of elements")
+    claim = Claim("host memory", least=2.0, at="for a list of 300 MB of elements")
 
     def check(self, model: Model) -> Iterator[Report]:
         for found in model.own(Materializations).all():

@@ -72,7 +72,7 @@ class UnguardedLogging(Rule):
     name = "unguarded-logging"
     triggers = ("histogram(", "image(", "save(", "save_weights(", "flush(")
     fixes = "unsafe"
-    claim = Claim("step time", least=1.5, at="for saving the weights of a small model")
+    claim = Claim("step time", least=1.5, at="for saving the weights of two Dense layers")
 
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code():

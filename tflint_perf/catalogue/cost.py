@@ -9,11 +9,13 @@ from typing import Any
 from tflint_perf.catalogue.cost_over_sizes import (
     Behaviour,
     SizedCost,
+    became,
     behaviour,
     cost_over_sizes,
     in_range,
     sized_costs,
     slowdown,
+    subject,
 )
 from tflint_perf.catalogue.evidence import Evidence, all_evidence
 from tflint_perf.catalogue.figures import count, gibibytes, ratio, seconds, size
@@ -21,16 +23,16 @@ from tflint_perf.catalogue.measured import Side, runs_of, value_of
 from tflint_perf.records import dataclass
 
 MEASURED_WITH = "TensorFlow 2.21 and Keras 3.15, on two cores or the GPU named"
-_HOW_TO_READ = (
-    "+A on B: the fast form takes B, the slow one A more. A range goes from the smallest size to the largest and is no margin of "
-    "error. In your program, on your device, a cost may be larger, smaller, nothing or the other way round"
-)
+_HOW_TO_READ = "A → B: what its slow form takes and its fast one, where more than one was measured at the smallest and the largest size"
 # What stands below a report that tells of costs, and below a table of rules.
-HOW_TO_READ_COSTS = f"{_HOW_TO_READ}: `tflint-perf run` and `tflint-perf prove` measure there. Costs about the same ops don't add up."
+HOW_TO_READ_COSTS = (
+    f"{_HOW_TO_READ}. In your program, on your device, both may be quite different, and the fast form no faster or even slower: "
+    "`tflint-perf run` and `tflint-perf prove` measure there. Two findings about the same code save only once."
+)
 WHAT_COSTS_ARE = (
-    f"Costs come from each rule's own small script, run with {MEASURED_WITH}, and tell of its form and size only; {_HOW_TO_READ}; "
-    "costs of findings about the same ops don't add up. No cost: such code was not measured, costs next to nothing, or is no "
-    "matter of time or memory."
+    f"Costs come from each rule's own small script, run with {MEASURED_WITH}, and tell of its form and size only. {_HOW_TO_READ}. "
+    "In a program of yours, on your device, both may be quite different, and the fast form no faster or even slower. No cost: such code "
+    "was not measured, costs next to nothing, or is no matter of time or memory."
 )
 # A price of the fast form that a message tells, and how. What later steps make good for before so many is soon over.
 _MUCH = 1.5
@@ -45,16 +47,6 @@ _WHAT: Mapping[str, str] = {
 _PRICES = frozenset(_WHAT)
 # The first steps of a run may be the only ones without a new trace.
 _EACH = 0.9
-# What a difference is to: a ratio alone reads as if any step took so many times as long.
-_ON: Mapping[str, str] = {
-    "step time": "on a step of {}",
-    "time per sample": "on {} a sample, training included",
-    "first step": "on a first step of {}",
-    "host memory": "on {} of host memory",
-    "peak device memory": "on {} of device memory at its peak",
-}
-# Two figures that differ by less than that are one.
-_ONE = 1.02
 
 
 def cost_on_record(code: str) -> str | None:
@@ -134,10 +126,7 @@ def _figure(evidence: Evidence) -> Cost:
 def _cost(evidence: Evidence) -> str:
     claim = evidence.record["claim"]
     say = _WORDS.get((claim["metric"], claim["kind"]), _other)
-    worse = _much_worse(evidence.record)
-    # What it gains at first and loses later is said of the same form.
-    gains = _ahead_until(evidence.record, worse) and cost_over_sizes(evidence.record, gains=True)
-    said = gains or cost_over_sizes(evidence.record)
+    said = cost_over_sizes(evidence.record)
     if said is None:
         said = say(evidence)
     elif claim["metric"] == "traces":
@@ -147,7 +136,7 @@ def _cost(evidence: Evidence) -> str:
         elsewhere = "" if evidence.kind == "gpu" else "; not measured on a GPU"
         return f"{evidence.where}: {said}{of}, so the rule is off by default{elsewhere}"
     off = ", so the rule is off by default" if evidence.is_lost_again else ""
-    return f"{evidence.where}: {said}{of}{_price(evidence.record, worse, begun=bool(gains))}{off}"
+    return f"{evidence.where}: {said}{of}{_price(evidence.record)}{off}"
 
 
 def _much_worse(record: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
@@ -161,13 +150,11 @@ def _much_worse(record: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]
     return worse
 
 
-def _price(
-    record: Mapping[str, Any], worse: Mapping[str, Sequence[Mapping[str, Any]]], *, begun: bool
-) -> str:
-    """That in words, `begun` where those before it say already what the fast form takes less."""
+def _price(record: Mapping[str, Any]) -> str:
+    """That in words."""
+    worse = _much_worse(record)
     much = [f"{_much_more(ones)} more {_WHAT[metric]}" for metric, ones in worse.items()]
-    takes = "" if begun else "the fast form takes "
-    return f", but {takes}{' and '.join(much)}{_ahead_until(record, worse)}" if much else ""
+    return f", but the fast form takes {' and '.join(much)}{_ahead_until(record, worse)}" if much else ""
 
 
 def _ahead_until(record: Mapping[str, Any], worse: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
@@ -185,10 +172,6 @@ def _much_more(worse: Sequence[Mapping[str, Any]]) -> str:
     """From the size where the fast form takes least more to the one where it takes most."""
     more = sorted(one["fast"] - one["slow"] for one in worse)
     return in_range(more, size if worse[0]["metric"].endswith("memory") else seconds)
-
-
-def _more(larger: float, smaller: float, metric: str) -> str:
-    return (size if metric.endswith("memory") else seconds)(larger - smaller)
 
 
 def _effect(evidence: Evidence) -> float:
@@ -258,16 +241,13 @@ def _step_and_traces(evidence: Evidence, side: Side) -> tuple[float, float]:
 
 
 def _other(evidence: Evidence) -> str:
-    """`+6.6 ms on a step of 1.0 ms`; a ratio of what has no unit, or of figures that are not on record."""
+    """`a step 7.6 → 1.0 ms`; a ratio of what has no unit, or of figures that are not on record."""
     claim = evidence.record["claim"]
-    metric, around = claim["metric"], _ON.get(claim["metric"])
+    metric = claim["metric"]
     slow, fast = (value_of(evidence.record, side) for side in ("slow", "fast"))
-    if around is None or claim["kind"] == "growth" or slow is None or fast is None or fast <= 0:
+    if metric not in _WHAT or claim["kind"] == "growth" or slow is None or fast is None or fast <= 0:
         return f"{ratio(_effect(evidence))} the {metric}"
-    say = size if metric.endswith("memory") else seconds
-    more = "nothing gained" if slow <= _ONE * fast else f"+{_more(slow, fast, metric)}"
-    step = claim.get("step", "a step")
-    return f"{more} {around.format(say(fast)).replace('a step', step)}"
+    return f"{subject(metric, claim.get('step', 'a step'))} {became(slow, fast, metric)}"
 
 
 _WORDS: Mapping[tuple[str, str], Callable[[Evidence], str]] = {

@@ -1,10 +1,10 @@
 """What a cost is, by what it does from a small to a large size: the same each step, a share of the step, or neither.
 
 A ratio that was measured on a small step reads as if any step took so many times as long. So an experiment is measured at
-three sizes. Where the *difference* of slow and fast stays within a factor of two, the cost is so many milliseconds, and the
-ratio says nothing of another step; where the *ratio* does, the cost is a share of it; and where neither does, it lies between
-the smallest and the largest difference that was seen, or, where a size has none, between the ratios. Where it is not the step
-that grows from size to size but what costs, the difference is told: the ratio would be one to this script's step.
+three sizes, and what both forms took at the smallest and at the largest is told. Where the *difference* of slow and fast
+stays within a factor of two, the cost is so many milliseconds, and the ratio says nothing of another step; where the *ratio*
+does, the cost is a share of it. Where it is not the step that grows from size to size but what costs, the difference alone says
+what it does: the ratio would be one to this script's step.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ _ONE: Final = 1.2
 _HARDLY: Final = 0.15
 _TIMES = ("step time", "time per sample", "first step")
 SIZES_HEADER: Final = ("size", "what it is", "slow", "fast", "effect", "verdict")
-_MORE: Final[Mapping[str, str]] = {"time per sample": "a sample", "first step": "in the first step"}
+_SUBJECTS: Final[Mapping[str, str]] = {
+    "time per sample": "a sample, training included,",
+    "first step": "the first step",
+    "peak device memory": "device memory at its peak",
+}
 _TIMES_SIGN: Final = "\N{MULTIPLICATION SIGN}"
 
 Behaviour = Literal["constant", "share", "depends"]
@@ -84,39 +88,38 @@ def behaviour(record: Mapping[str, Any]) -> Behaviour | None:
     return "share" if times <= _STAYS else "depends"
 
 
-def cost_over_sizes(record: Mapping[str, Any], *, gains: bool = False) -> str | None:
-    """A cost in words that say what else there was beside the step it was measured in: `+180 ms on a step of 1 to 500 ms, at 8 to 1,024 units`.
+def cost_over_sizes(record: Mapping[str, Any]) -> str | None:
+    """A cost in words that say what it was measured on: `a step 9.7 → 1.0 ms (64 units), 700 → 500 ms (4,096 units)`.
 
-    With `gains`, it is said as what the fast form takes less. None where it was not measured at three sizes, or gains nothing
-    at one of them.
+    None where it was not measured at three sizes.
     """
     kind, costs = behaviour(record), sized_costs(record)
     if kind is None:
         return None
-    metric, step = record["claim"]["metric"], record["sizes"][0]["step"]
     if record["claim"]["kind"] == "growth":
         say, around = _growth(record)
         figures = [cost.slow for cost in costs]
         if max(figures) <= _ONE * min(figures):
             return around.format(in_range(figures, say))
         return _at_sizes(costs, figures, kind, say, around)
-    more = [cost.more for cost in costs]
-    # What costs something at each size is read as a time more readily than as a ratio to steps that nobody sees.
-    if gains and min(more) <= 0:
-        return None
-    if gains or kind == "constant" or _is_of_cause(record) or (kind == "depends" and min(more) > 0):
-        unit = _on_steps(costs, step) if metric == "step time" else _MORE.get(metric, f"of {metric}")
-        say = seconds if metric in _TIMES else size
-        return _at_sizes(
-            costs, more, kind, say, f"{'the fast form takes {} less' if gains else '+{}'} {unit}"
-        )
-    around = f"{{}} the {metric if step == 'a step' or metric != 'step time' else f'time of {step}'}"
-    return _at_sizes(costs, [cost.times for cost in costs], kind, ratio, around)
+    metric = record["claim"]["metric"]
+    ends = [f"{became(cost.slow, cost.fast, metric)} ({cost.what})" for cost in (costs[0], costs[-1])]
+    return f"{subject(metric, record['sizes'][0]['step'])} {', '.join(ends)}"
 
 
-def _on_steps(costs: Sequence[SizedCost], step: str) -> str:
-    """What the fast form takes at the sizes, without which nobody knows whether a difference is much."""
-    return f"on {step} of {in_range([cost.fast for cost in costs], seconds)}"
+def subject(metric: str, step: str = "a step") -> str:
+    """Whose time or memory it is: `a step`, `a sample, training included,`, `host memory`."""
+    return step if metric == "step time" else _SUBJECTS.get(metric, metric)
+
+
+def became(slow: float, fast: float, metric: str) -> str:
+    """What the slow form takes and the fast one: `9.7 → 1.0 ms`, `1.1 s → 20 ms`; `6.4 ms both` where they are said alike."""
+    say = seconds if metric in _TIMES else size
+    before, after = say(slow), say(fast)
+    if before == after:
+        return f"{after} both"
+    figure, _, unit = before.partition(" ")
+    return f"{figure if after.endswith(f' {unit}') else before} → {after}"
 
 
 def rows_of_sizes(record: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

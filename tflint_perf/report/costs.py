@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from math import inf
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 _OF_TIME = ("step time", "time per sample")
 # A step that takes less than this many times as long is seldom worth a change of a program.
 _LITTLE = 1.25
+_PLACES = 3
 
 
 def as_objects(finding: Finding) -> list[dict[str, Any]]:
@@ -59,23 +59,26 @@ def in_words(finding: Finding) -> Iterator[str]:
 def of_rules(entries: Iterable[Entry], style: Style) -> Iterator[str]:
     """What the rules of some findings were measured to cost in their own scripts: a line a rule, with how to read it.
 
-    It tells of findings that are as in such a script alone, and of how many where a rule has others; of those that a run of the
+    It tells of findings that are as in such a script alone, and of which where a rule has others; of those that a run of the
     program judged, nothing."""
-    found = [entry.finding for entry in entries if entry.finding.own_cost is None]
-    as_measured = Counter(finding.code for finding in found if _figures(finding))
-    if not as_measured:
+    entries = [entry for entry in entries if entry.finding.own_cost is None]
+    codes = sorted({entry.finding.code for entry in entries if _figures(entry.finding)})
+    if not codes:
         return
     yield f"Measured in the rules' own small scripts, not in your program ({MEASURED_WITH}):"
-    of_each = Counter(finding.code for finding in found)
-    for code, count in sorted(as_measured.items()):
-        whole = of_each[code]
-        some = (
-            f" ({count} of its {whole} findings {'is' if count == 1 else 'are'} of that form)"
-            if count < whole
-            else ""
-        )
-        yield f"  {style.code(code)} {cost_on_record(code)}{some}"
+    for code in codes:
+        yield f"  {style.code(code)} {cost_on_record(code)}{_of_some(code, entries)}"
     yield HOW_TO_READ_COSTS
+
+
+def _of_some(code: str, entries: Sequence[Entry]) -> str:
+    """Which findings of a rule are of the form that was measured, where others are not."""
+    found = [entry for entry in entries if entry.finding.code == code]
+    places = [entry.place for entry in found if entry.finding.as_measured]
+    if len(places) == len(found):
+        return ""
+    more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
+    return f"; such code is at {', '.join(places[:_PLACES])}{more}, and other code was not measured"
 
 
 def factor(finding: Finding) -> float | None:
