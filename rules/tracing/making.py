@@ -192,6 +192,7 @@ class Making:
             self._makes_model(self._loops.innermost_loop(call), loop)
             or (kind == "layer" and self._is_trained_inside(call, loop))
             or self._makes_what_it_trains(loop)
+            or self._infer.integers.are_folds(loop.iterable)
         ):
             return None
         if self._loops.is_per_step(call):

@@ -12,6 +12,8 @@ DEAD = {
     "behind a raise, in a block below": "def f(x):\n    raise ValueError\n    if x:\n        here()",
     "behind an assertion that always fails": "def f(x):\n    assert False, x\n    here()",
     "behind a continue": "for x in xs:\n    continue\n    here()",
+    "behind the end of the program": "for x in xs:\n    f(x)\nexit()\nfor x in xs:\n    here()",
+    "behind the end that a module brings": "import sys\nif x:\n    sys.exit(1)\n    here()",
     "in a function that is defined there": "def f(x):\n    return x\n    def g():\n        here()",
     "in a function that is defined anew": "def f(x):\n    here()\ndef f(x):\n    return x\nf(1)",
     "in a method that is defined anew": "class C:\n    def f(self):\n        here()\n    def f(self):\n        return 1",
@@ -19,6 +21,9 @@ DEAD = {
 ALIVE = {
     "behind one in another branch": "def f(x):\n    if x:\n        return\n    here()",
     "behind an assertion that may hold": "def f(x):\n    assert x\n    here()",
+    "behind an end in another branch": "import sys\nif x:\n    sys.exit()\nhere()",
+    "behind what has the name of one": "def exit():\n    pass\nexit()\nhere()",
+    "behind an end that does not go far": "for x in xs:\n    here()\nexit()",
     "before it": "def f(x):\n    here()\n    return x",
     "on the same line before it": "def f(x): here(); return x",
     "in a function that runs before it is defined anew": "def f(x):\n    here()\nf(1)\ndef f(x):\n    return x",
@@ -32,10 +37,10 @@ ALIVE = {
 @pytest.mark.parametrize("source", DEAD.values(), ids=DEAD)
 def test_never_runs(source: str) -> None:
     model = model_of(source)
-    assert never_runs(model.walk, here(model))
+    assert never_runs(model.walk, model.infer.names, here(model))
 
 
 @pytest.mark.parametrize("source", ALIVE.values(), ids=ALIVE)
 def test_may_run(source: str) -> None:
     model = model_of(source)
-    assert not never_runs(model.walk, here(model))
+    assert not never_runs(model.walk, model.infer.names, here(model))

@@ -31,6 +31,14 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "an optimizer for each fold": """
+        from sklearn.model_selection import KFold
+        kf = KFold(n_splits=n)
+        for train, test in kf.split(data):
+            optimizer = keras.optimizers.Adam(0.02)
+            for i in range(2000):
+                step(data[train])
+        """,
     "what a function makes on one way through a layer's call, or for a functional model as well": """
         def counter():
             return tf.Variable(0)

@@ -64,6 +64,10 @@ SILENT = {
     "settings from elsewhere": "from config import size\nsingle.map(lambda x: tf.image.resize(x, size()))",
     "a stateless layer": "single.map(tf.keras.layers.Rescaling(1 / 255))",
     "a partial of a known function": "def f(k, x):\n    return x * k\nsingle.map(functools.partial(f, 2))",
+    "one of two functions, by what was asked for": (
+        "def f(x):\n    x.set_shape((4,))\n    return x\ndef g(x):\n    return x / 2\n"
+        "if windowed:\n    shape = f\nelse:\n    shape = g\nsingle.map(shape)"
+    ),
     "a compiled function": "@tf.function\ndef f(x):\n    return x / 2\nsingle.map(f)",
     "a factory that is told not to draw": (
         "def make(size, training=True):\n    def f(x):\n        if training:\n            x = tf.image.random_brightness(x, 0.1)\n"
@@ -115,6 +119,11 @@ def test_a_map_that_runs_in_parallel_anyway_or_is_not_known_is_left_alone(source
 
 
 FLAGGED = {
+    "one of two functions, of which one draws": (
+        "def f(x):\n    return x / 2\nif augments:\n    prepare = tf.image.random_flip_left_right\nelse:\n    prepare = f\n"
+        "single.map(prepare)",
+        [7],
+    ),
     "what only a dataset can be, whoever made it": (
         "from records import load\nds = load()\nds = ds.map(decode, num_parallel_calls=4)\n"
         "if noisy:\n    ds = ds.map(lambda x: x + tf.random.normal([3]))",

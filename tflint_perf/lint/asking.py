@@ -97,7 +97,7 @@ def _ask(rule: type[Rule], model: Model) -> list[Report]:
 
 def against(rule: type[Rule], model: Model, node: cst.CSTNode) -> str:
     """Why what a rule reports of a place is no finding, as a clause; "" for a finding."""
-    if never_runs(model.walk, node):
+    if never_runs(model.walk, model.infer.names, node):
         return "this code never runs"
     if _is_left_out(model, node):
         return "no step runs this code"

@@ -82,7 +82,7 @@ What it computes
 - `like-first`: has the structure of its first argument. `nests`: works on structures.
 - `adds-on`: adds a tensor to another, or behind it. `adds-up`: adds tensors.
 - `waits-for-person`: shows something until a person goes on, or for so many milliseconds.
-- `pauses`: waits for so many seconds.
+- `pauses`: waits for so many seconds. `ends-program`: does not come back, since the program ends.
 - `asks-broken`, `asks-sound`: whether a number is none any more, or infinite; whether it still is one.
 - `equals`, `differs`, `modulo`, `conjunction`: comparisons, remainders and the logical *and*. `one-hot`, `squeezes`, `resizes`: the ops of that name.
 - `clips-together`: clips gradients by their common norm.

@@ -125,7 +125,11 @@ class Loops:
 
     def is_of_trials(self, loop: Loop) -> bool:
         """Whether `loop` is one over programs, folds or levels: each iteration trains a whole model, or has a new one."""
-        return self.actions.makes_model(loop) or any(map(self.actions.trains_whole, loop.calls))
+        return (
+            self._infer.integers.are_folds(loop.iterable)
+            or self.actions.makes_model(loop)
+            or any(map(self.actions.trains_whole, loop.calls))
+        )
 
     def _asks_tape_before(self, call: cst.Call, loop: Loop) -> bool:
         """Whether `call` asks a tape that was opened before `loop` began: what was recorded once is asked for one gradient

@@ -105,7 +105,9 @@ class Statefulness:
             return given is not None and self.nature(given) == "stateless"
         return all(map(self.is_deterministic, stage.inputs))
 
-    def _of_function_node(self, node: cst.BaseExpression) -> Iterator[Nature | Run]:
+    def _of_function_node(
+        self, node: cst.BaseExpression, seen: frozenset[Binding] = frozenset()
+    ) -> Iterator[Nature | Run]:
         if isinstance(node, cst.Call) and has(
             self._infer.names.qualified(node.func), "binds", "compiles", "converts-code"
         ):
@@ -115,8 +117,8 @@ class Statefulness:
                 yield "hidden"
             return
         if isinstance(node, cst.IfExp):
-            yield from self._of_function_node(node.body)
-            yield from self._of_function_node(node.orelse)
+            yield from self._of_function_node(node.body, seen)
+            yield from self._of_function_node(node.orelse, seen)
             return
         name = self._infer.names.qualified(node)
         if name or (isinstance(node, cst.Call) and self._infer.value(node.func).outside):
@@ -127,8 +129,27 @@ class Statefulness:
         function = value.function or mapped_function(self._infer, node)
         if function is not None:
             yield self._run(function, self._told.to(function, node))
+        elif named := self._one_of(node, seen):
+            for binding, choice in named:
+                yield from self._of_function_node(choice, seen | {binding})
         else:
             yield self._of_object(value) or _unseen(node)
+
+    def _one_of(
+        self, node: cst.BaseExpression, seen: frozenset[Binding]
+    ) -> list[tuple[Binding, cst.BaseExpression]]:
+        """What a name may stand for, that is assigned in one branch or another; nothing where it may be something else, too."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        bindings = found[1] if found is not None else []
+        named = [
+            (binding, binding.value)
+            for binding in bindings
+            if binding.kind == "assign"
+            and binding.path == ()
+            and binding.value is not None
+            and binding not in seen
+        ]
+        return named if len(named) == len(bindings) > 1 else []
 
     def _of_wrapped(self, wrapper: cst.Call) -> Iterator[Nature | Run]:
         """The nature of `partial(prepare, training=False)` and its kin."""

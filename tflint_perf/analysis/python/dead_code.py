@@ -4,21 +4,46 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.python.names import Names
+from tflint_perf.analysis.python.scopes import At
 from tflint_perf.analysis.python.walk import Walk
 
 
-def never_runs(walk: Walk, node: cst.CSTNode) -> bool:
-    """Whether a `return`, `raise`, `break`, `continue` or `assert False` stands before a node in its block, or in one around
-    it, or the function that it is in is defined anew further down."""
+def never_runs(walk: Walk, names: Names, node: cst.CSTNode) -> bool:
+    """Whether a `return`, `raise`, `break`, `continue`, `assert False` or `sys.exit()` stands before a node in its block, or in
+    one around it, or the function that it is in is defined anew further down."""
     current: cst.CSTNode | None = node
     while current is not None:
         at = walk.at.get(current)
-        if at is not None and at.block.left_at is not None and at.block.left_at < at.order:
+        if at is not None and (_is_left_before(at) or _ends_before(walk, names, at)):
             return True
         if isinstance(current, cst.FunctionDef) and current is not node and _is_defined_anew(walk, current):
             return True
         current = walk.parents.get(current)
     return False
+
+
+def _is_left_before(at: At) -> bool:
+    return at.block.left_at is not None and at.block.left_at < at.order
+
+
+def _ends_before(walk: Walk, names: Names, at: At) -> bool:
+    """Whether a statement before it in its block ends the program."""
+    return any(
+        isinstance(statement, cst.Expr)
+        and isinstance(statement.value, cst.Call)
+        and walk.at[statement].order < at.order
+        and has(_name(names, statement.value.func), "ends-program")
+        for statement in at.block.statements
+    )
+
+
+def _name(names: Names, function: cst.BaseExpression) -> str:
+    """What the API tables call a function: the name of an imported one, or of one that is built in."""
+    if isinstance(function, cst.Name) and names.lookup(function.value, names.scope_of(function)) is None:
+        return function.value
+    return names.qualified(function)
 
 
 def _is_defined_anew(walk: Walk, function: cst.FunctionDef) -> bool:

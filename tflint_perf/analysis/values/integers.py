@@ -321,20 +321,39 @@ class Integers:
             known = [number for number in bounds if number is not None]
             if 0 < len(known) == len(bounds) <= 3 and 0 not in known[2:]:
                 return len(range(*known))
-        return self._folds(call, depth) if callee_name(call) == "split" else None
+        return self._folds(call, depth)
+
+    def are_folds(self, iterable: cst.BaseExpression | None) -> bool:
+        """Whether a loop goes over folds of data: `for train, test in KFold(3).split(x)`, also behind `enumerate`."""
+        if iterable is None:
+            return False
+        wraps = wrapper(self._infer, iterable)
+        if wraps is not None:
+            return any(map(self.are_folds, wraps.given))
+        return isinstance(iterable, cst.Call) and self._splitter(iterable) is not None
 
     def _folds(self, call: cst.Call, depth: int) -> int | None:
         """How many folds of data there are: 3 for `KFold(3).split(x)`."""
+        splitter = self._splitter(call)
+        if splitter is None:
+            return None
+        given = argument(splitter, 0, "n_splits")
+        if given is not None:
+            return self._greatest(given, depth)
+        return int(fact(self._infer.names.qualified(splitter.func), "folds"))
+
+    def _splitter(self, call: cst.Call) -> cst.Call | None:
+        """What makes the object whose `split` gives folds, which `call` asks for them: `KFold(3)`."""
         splitter = call.func.value if isinstance(call.func, cst.Attribute) else None
+        if callee_name(call) != "split" or splitter is None:
+            return None
         if isinstance(splitter, cst.Name | cst.Attribute):
             match bindings_of(self._infer, splitter):
                 case [Binding(kind="assign", value=cst.Call() as made, path=())]:
                     splitter = made
-        if not isinstance(splitter, cst.Call):
-            return None
-        usual = fact(self._infer.names.qualified(splitter.func), "folds")
-        given = argument(splitter, 0, "n_splits")
-        return self._greatest(given, depth) if usual and given is not None else int(usual) if usual else None
+        if isinstance(splitter, cst.Call) and fact(self._infer.names.qualified(splitter.func), "folds"):
+            return splitter
+        return None
 
     # What cuts off
 
