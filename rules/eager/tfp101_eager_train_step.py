@@ -153,8 +153,6 @@ class EagerTrainStep(Rule):
                 and not _is_minimized(model, steps)
                 and not _has_compiled_part(model, steps)
                 and not model.programs.is_recurrent(),
-                # What is dear, the passes forward and backward, is compiled.
-                minor=bool(left),
                 # Compiled alone, what computes the gradients leaves the optimizer in eager mode, and a step its metrics.
                 bold_first=any(
                     _is_spread(model, step) or _is_followed_by_metric(model, step) for step in steps
@@ -198,10 +196,13 @@ def _left_eager(model: Model, steps: list[GradientStep]) -> str:
     with them, and else only what is computed with their results; "" where that is more."""
     left = ""
     for step in steps:
+        # What asks the tape and what applies the gradients may stand in its block, too.
+        behind = {part for call in (*step.gradients, *step.applied) for part in descendants(call)}
         calls = [
             part
             for part in descendants(step.tape.body)
             if isinstance(part, cst.Call)
+            and part not in behind
             # `isinstance(outputs, tuple)` makes no op.
             and not has(builtin_or_qualified(model.infer, part.func), "reads")
         ]
