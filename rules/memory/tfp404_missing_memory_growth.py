@@ -93,7 +93,12 @@ class MissingMemoryGrowth(Rule):
     )
     through_imports = True
     fixes = "unsafe"
-    claim = Claim("device memory", least=2.0, needs_gpu=True)
+    claim = Claim(
+        "device memory",
+        least=2.0,
+        needs_gpu=True,
+        at="which matters to other programs on that GPU; this one gets no faster by it",
+    )
     always_on = True
     of_programs = True
 

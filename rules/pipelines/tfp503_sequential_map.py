@@ -22,9 +22,9 @@ from .mapped_work import MappedWork
 from .python_stages import PythonStages
 
 _WHY = {
-    "random": "{function} draws random numbers, so this `map` gets one {element} at a time",
-    "stateful": "{function} is stateful, so this `map` gets one {element} at a time",
-    "python": "{function} runs Python code, so this `map` gets one {element} at a time",
+    "random": "{function} draws random numbers, and TensorFlow gives such a `map` one {element} at a time",
+    "stateful": "{function} is stateful, and TensorFlow gives such a `map` one {element} at a time",
+    "python": "{function} runs Python code, and TensorFlow gives such a `map` one {element} at a time",
     "hidden": "{function} can't be seen here: unless it is stateless, this `map` gets one {element} at a time",
     "stateless": "automatic parallelization is off for this pipeline, so this `map` gets one {element} at a time",
 }

@@ -100,7 +100,7 @@ def _cache_first(late: LateCache, edit: Editor) -> Repair | Refusal:
             return Refusal(f"the result of `{stage.name}` is used in several places", stage.call)
     for stage in between:
         if stage.name not in _CHEAP and not model.own(Augmentations).draws(stage):
-            return Refusal(f"the cache would not keep what `{stage.name}` does", stage.call)
+            return Refusal(f"`{stage.name}` would run anew in each epoch, behind the cache", stage.call)
     edits = move_in_front(edit, cache.call, first.call)
     if isinstance(edits, Refusal):
         return edits

@@ -253,9 +253,9 @@ def test_datasets_are_known_through_every_import_in_every_loop(imports: str, dat
 
 WHY = {
     "single.map(distort)": "`distort` can't be seen here: unless it is stateless, this `map` gets one element at a time",
-    "single.map(lambda x: table.lookup(x))": "its function is stateful, so this `map` gets one element at a time",
-    "single.batch(9).map(lambda x: table.lookup(x))": "its function is stateful, so this `map` gets one batch at a time",
-    "single.map(tf.image.random_crop)": "its function draws random numbers, so this `map` gets one element at a time",
+    "single.map(lambda x: table.lookup(x))": "its function is stateful, and TensorFlow gives such a `map` one element at a time",
+    "single.batch(9).map(lambda x: table.lookup(x))": "its function is stateful, and TensorFlow gives such a `map` one batch at a time",
+    "single.map(tf.image.random_crop)": "its function draws random numbers, and TensorFlow gives such a `map` one element at a time",
     OFF.format(switch="autotune.enabled")
     + "single.map(lambda x: tf.io.decode_png(x)).with_options(options)": (
         "automatic parallelization is off for this pipeline, so this `map` gets one element at a time"

@@ -320,8 +320,8 @@ def test_never_calls_the_fix_safe_because_other_elements_come_of_it() -> None:
 
 
 REFUSED = {
-    "the cache would not keep what `map` does": "ds.shuffle(99).map(load).cache()",
-    "the cache would not keep what `take` does": "ds.map(flip).take(100).cache()",
+    "`map` would run anew in each epoch, behind the cache": "ds.shuffle(99).map(load).cache()",
+    "`take` would run anew in each epoch, behind the cache": "ds.map(flip).take(100).cache()",
     "the result of `map` is used in several places": """
         ds = ds.map(flip)
         first = ds.take(3)
