@@ -45,6 +45,7 @@ from .inlining import inline_what_hides
 from .numpy_twins import Twin, Twins
 from .shapes import Shapes
 from .step_arguments import Arguments, Split, names_of_tapes
+from .traced_for import TracedFor
 
 _KEPT_WHOLE = (cst.FunctionDef, cst.ClassDef, cst.Return, cst.Raise, cst.Import, cst.ImportFrom)
 # Methods of NumPy's arrays that tensors do not have.
@@ -324,6 +325,7 @@ class _Step:
         self._self = first_parameter(self._function)
         self._split = Split()
         self._handed_over: list[cst.BaseExpression] = []
+        self._traced_for = TracedFor(edit.model, statements, self._function)
         # What of a statement only the host can do.
         self._kept_on_host: dict[cst.CSTNode, Obstacle] = {}
         # What only the host can do, and the device needs.
@@ -492,7 +494,9 @@ class _Step:
 
     def _obstacles_to(self, statement: cst.CSTNode, traced: set[str]) -> list[Obstacle]:
         """What stands against tracing a statement, but for values that can be handed over."""
-        obstacles = self._model.tracing.obstacles_in_statement(statement, self._function, self._statements)
+        obstacles = self._model.tracing.obstacles_in_statement(
+            statement, self._function, self._statements, self._traced_for.includes
+        )
         inside = set(descendants(statement))
         # What a function does that the step calls goes its own way.
         hard = [o for o in obstacles if o.node not in inside or not self._is_handed_over(o)]
@@ -925,7 +929,8 @@ class _Step:
 
     def _made(self, name: str) -> Repair | Refusal:
         edit, function = self._edit, self._function
-        arguments = Arguments(edit, self._split, self._handed_over, self._self, self._tape)
+        below = self._traced_for.read_by(self._split.traced)
+        arguments = Arguments(edit, self._split, self._handed_over, below, self._self, self._tape)
         refusal = arguments.find()
         if refusal is not None:
             return refusal
@@ -951,6 +956,10 @@ class _Step:
         function_text = (
             f"{before}@{decorator}\n"
             + _call_of(f"def {fresh}", parameters, "", end=":")
+            + "".join(
+                f"{new}# Each `{name}` has a trace: what is called reads it.\n"
+                for name in arguments.read_below
+            )
             + body
             + (f"{new}return {returned}\n" if returned else "")
             + gap

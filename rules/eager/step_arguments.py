@@ -77,6 +77,7 @@ class Arguments:
         edit: Editor,
         split: Split,
         handed_over: Sequence[cst.BaseExpression],
+        below: Sequence[cst.Attribute | cst.Name],
         owner: str,
         tape: cst.CSTNode,
     ) -> None:
@@ -84,6 +85,8 @@ class Arguments:
         self._model = edit.model
         self._split = split
         self._handed_over = handed_over
+        # What the functions that the step calls read, for which a trace is to hold.
+        self._below = below
         self._owner = owner
         self._tape = tape
         self._function = edit.model.function_at(tape)
@@ -96,6 +99,8 @@ class Arguments:
         # The names of the parameters in the order of their first use, and what is passed for each.
         self.parameters: list[str] = []
         self.passed: list[str] = []
+        # Those of them that only what the step calls reads, by itself.
+        self.read_below: list[str] = []
         self.imports: list[Edit] = []
         # What is given back, as the caller calls it and as the function does.
         self.returned: list[str] = []
@@ -132,10 +137,16 @@ class Arguments:
             if any("variable" in _kinds_inside(value) for value in values):
                 reason = f"`{argument.name}` holds variables, which a function is given as tensors"
                 return Refusal(reason, argument.uses[0])
-        found = sorted(self._arguments.values(), key=lambda argument: self._edit.start(argument.uses[0]))
+        found = sorted(self._arguments.values(), key=self._order)
         self.parameters = [argument.name for argument in found]
+        self.read_below = [argument.name for argument in found if argument.uses[0] in self._below]
         self.passed = [self._passed(argument) for argument in found]
         return None
+
+    def _order(self, argument: _Argument) -> tuple[bool, int]:
+        """As the step reads them, and behind these what only its functions read."""
+        first = argument.uses[0]
+        return first in self._below, self._edit.start(first)
 
     def _write(self, twin: Twin) -> None:
         """Write the op in the place of a call of NumPy's."""
@@ -159,6 +170,9 @@ class Arguments:
             if self._comes_from_outside(node):
                 argument = self._arguments.setdefault(node.value, _Argument(node.value, node.value, []))
                 argument.uses.append(node)
+        for name in self._below:
+            if isinstance(name, cst.Name):
+                self._arguments.setdefault(name.value, _Argument(name.value, name.value, [name]))
 
     def _names(self) -> Iterator[cst.Name]:
         found = [part for part in self._inside if isinstance(part, cst.Name)]
@@ -169,10 +183,10 @@ class Arguments:
         if found is None or found[0].node in self._inside:
             return False
         outside = [binding for binding in found[1] if binding.node not in self._inside]
-        if self._function is not None:
-            return found[0] is self._function.scope and bool(outside)
         if node in self._handed_over:
             return True
+        if self._function is not None:
+            return found[0] is self._function.scope and bool(outside)
         loop = self._outermost_loop()
         before = {part for statement in self._split.before for part in descendants(statement)}
         return any(
@@ -186,6 +200,8 @@ class Arguments:
         for argument in self._arguments.values():
             use = argument.uses[0]
             found = self._model.infer.bindings_reaching(use) if isinstance(use, cst.Name) else None
+            if found is not None and self._function not in (None, found[0].function):
+                continue  # bound around the function of the step, which does not run for each
             for binding in found[1] if found is not None else ():
                 if not isinstance(binding.value, cst.Call) or self._model.value(use).kind not in _OBJECTS:
                     continue
@@ -262,10 +278,12 @@ class Arguments:
 
     def _find_attributes(self) -> None:
         set_here = {target.attr.value for target in self._split.set_here}
-        over = {node.attr.value for node in self._handed_over if isinstance(node, cst.Attribute)}
+        below = [node for node in self._below if isinstance(node, cst.Attribute)]
+        over = {node.attr.value for node in (*self._handed_over, *below) if isinstance(node, cst.Attribute)}
         for attribute in dict.fromkeys([*sorted(over), *sorted(set_here)]):
             places = self._places_of(attribute)
-            if not places:
+            read_below: list[cst.BaseExpression] = [n for n in below if n.attr.value == attribute]
+            if not places and not read_below:
                 continue
             name = self._free(attribute.strip("_") or "value")
             targets = [place for place in places if self._is_target(place)]
@@ -277,7 +295,7 @@ class Arguments:
                 self.returned_inside.append(name)
             if first_set is None or any(self._edit.start(place) < first_set for place in reads):
                 code = f"{self._owner}.{attribute}"
-                self._arguments[code] = _Argument(name, code, reads or places)
+                self._arguments[code] = _Argument(name, code, reads or places or read_below)
 
     def _places_of(self, attribute: str) -> list[cst.BaseExpression]:
         found = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -32,6 +32,15 @@ from tflint_perf.records import dataclass
 # What acts by itself; of other code it is doubted that it gives the same later.
 _DOES_SOMETHING = (cst.Call, cst.Assign, cst.AugAssign, cst.AnnAssign)
 
+# Whether a trace holds for the very object that an attribute or a name stands for, so that another one has another trace.
+TracedFor = Callable[[cst.BaseExpression], bool]
+
+
+def never(node: cst.BaseExpression) -> bool:
+    """That no trace is made for an object."""
+    return False
+
+
 _GIVEN_ANEW = "another model or optimizer is given later, and a trace for it can create no variables"
 
 
@@ -44,6 +53,7 @@ class _Look:
     one of these runs between two calls. `sure` passes over what only may fail. Of the
     functions that a call may run, by which the program was set up, each has to be free of obstacles, unless `one_suffices`: a run
     shows which it is. `told` says what the constants are that a call gives the function: branches that it never takes don't count.
+    `traced_for` says what may be another object on a later call, since that has a trace of its own.
     """
 
     path: tuple[Function, ...] | None
@@ -53,6 +63,7 @@ class _Look:
     sure: bool = False
     one_suffices: bool = False
     told: Named = none_known
+    traced_for: TracedFor = never
 
 
 class Tracing:
@@ -192,12 +203,17 @@ class Tracing:
         )
 
     def obstacles_in_statement(
-        self, statement: cst.CSTNode, function: Function | None, within: Collection[cst.CSTNode]
+        self,
+        statement: cst.CSTNode,
+        function: Function | None,
+        within: Collection[cst.CSTNode],
+        traced_for: TracedFor = never,
     ) -> list[Obstacle]:
         """Each obstacle to compiling a statement together with others, as far as a run does not decide whether it is one, but for
-        settings that are changed between calls."""
+        settings that are changed between calls, and for objects that what it calls reads, `traced_for` each of which there is a
+        trace."""
         self._looked_at = {statement}
-        look = replace(_inline(function, within), one_suffices=True)
+        look = replace(_inline(function, within), one_suffices=True, traced_for=traced_for)
         return list(self._obstacles_in(statement, function, look))
 
     def _in_body(self, function: Function, look: _Look) -> Obstacle | None:
@@ -286,9 +302,11 @@ class Tracing:
             case cst.Assign() | cst.AugAssign() | cst.AnnAssign():
                 return self._side_effects.of_write(node, function, look.within)
             case cst.Attribute():
-                return self._side_effects.of_attribute(node, function, as_seen=look.as_seen)
+                reason = self._side_effects.of_attribute(node, function, as_seen=look.as_seen)
+                return "" if reason and look.traced_for(node) else reason
             case cst.Name():
-                return self._side_effects.of_name(node)
+                reason = self._side_effects.of_name(node)
+                return "" if reason and look.traced_for(node) else reason
             case cst.Try() | cst.TryStar():
                 return "`try` does not work across traced code"
             case cst.Global() | cst.Nonlocal():
