@@ -43,6 +43,7 @@ from .forward_function import Forward, ForwardFunction, forward_function, rest_o
 from .graph_differences import means_the_same_in_graph, stays_on_device
 from .inlining import inline_what_hides
 from .numpy_twins import Twin, Twins
+from .optimizer_variables import made_ahead
 from .shapes import Shapes
 from .step_arguments import Arguments, Split, names_of_tapes
 from .traced_for import TracedFor
@@ -344,8 +345,8 @@ class _Step:
 
     def _only_updates(self) -> Refusal | None:
         """Why there is little to gain: what would be compiled only applies gradients that eager code computes."""
-        traced = [part for statement in self._split.traced for part in descendants(statement)]
-        if self._split.tapes or any(isinstance(part, cst.Call) and self._runs_code(part) for part in traced):
+        calls = [part for part in self._traced_code() if isinstance(part, cst.Call)]
+        if self._split.tapes or any(map(self._runs_code, calls)):
             return None
         why = self._kept_on_host.get(self._tape)
         if why is not None:
@@ -1001,6 +1002,7 @@ class _Step:
         call = _call_of(f"{old}{target}{owner}{fresh}", passed, old)
         replacement = (
             "".join(self._moved_text(statement, old) for statement in self._split.before)
+            + made_ahead(edit, self._traced_code(), self._may_be_another, old)
             + call
             + "".join(self._moved_text(statement, old) for statement in self._split.behind)
         )
@@ -1018,6 +1020,21 @@ class _Step:
             safe=False,
             may_change=(f"what `{edit.text(places[0].func)}` makes of NaN, " if places else "") + TRACED,
             bold=True,
+        )
+
+    def _traced_code(self) -> list[cst.CSTNode]:
+        return [part for statement in self._split.traced for part in descendants(statement)]
+
+    def _may_be_another(self, node: cst.BaseExpression) -> bool:
+        """Whether the step is handed an object that is another one on a later call."""
+        found = self._model.infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        is_given = found is not None and any(binding.kind == "param" for binding in found[1])
+        return node in self._handed_over or (
+            is_given
+            and self._function is not None
+            and found is not None
+            and found[0] is self._function.scope
+            and self._model.tracing.is_given_models(self._function)
         )
 
     def _traced_text(self, arguments: Arguments, old: str, new: str) -> str:
