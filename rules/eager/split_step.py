@@ -30,6 +30,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.mutations import names_changed
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.readers import Readers
 from tflint_perf.edit.arguments import for_all_shapes
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
@@ -47,6 +48,7 @@ from .optimizer_variables import made_ahead
 from .shapes import Shapes
 from .step_arguments import Arguments, Split, names_of_tapes
 from .traced_for import TracedFor
+from .updates_apart import Update, update_apart
 
 _KEPT_WHOLE = (cst.FunctionDef, cst.ClassDef, cst.Return, cst.Raise, cst.Import, cst.ImportFrom)
 # Methods of NumPy's arrays that tensors do not have.
@@ -331,6 +333,9 @@ class _Step:
         self._kept_on_host: dict[cst.CSTNode, Obstacle] = {}
         # What only the host can do, and the device needs.
         self._late: list[cst.CSTNode] = []
+        # What of the host's part is compiled by itself.
+        self._updates: list[Update] = []
+        self._readers = Readers(edit.model.infer)
 
     def repair(self, name: str) -> Repair | Refusal:
         """The fix, or what stands in the way of it."""
@@ -369,7 +374,8 @@ class _Step:
 
     def rest_left(self, name: str) -> Repair | None:
         """The fix that compiles a step as far as the gradients, and leaves the rest to the host, which has something to do before:
-        it makes an optimizer, or asks how large the gradients are."""
+        it makes an optimizer, asks how large the gradients are, or ends the loop by what the loss is. The updates are compiled by
+        themselves where they can be."""
         split, place = self._split, self._model.infer.place
         late = [statement for statement in self._late if statement in split.behind]
         first = min(
@@ -400,6 +406,8 @@ class _Step:
             self._reads(moved, behind) for moved in split.before
         ):
             return None
+        calls = (part for statement in rest for part in descendants(statement) if isinstance(part, cst.Call))
+        self._updates = [apart for call in calls if (apart := update_apart(self._edit, call))]
         made = self._made(name)
         return replace(made, in_parts=True) if isinstance(made, Repair) else None
 
@@ -408,7 +416,41 @@ class _Step:
         place = self._model.infer.place
         if place(later).order <= place(moved).order or self._holds(later, moved):
             return False
+        if self._leaves(moved) and not self._may_pass(later):
+            return True
         return self._reads(later, names_changed([moved])) or self._reads(moved, names_changed([later]))
+
+    def _may_pass(self, later: cst.CSTNode) -> bool:
+        """Whether a statement may run ahead of one that may leave the step: it gives names that nothing else reads to gradients, or
+        to what ops compute of these."""
+        if not isinstance(later, cst.Assign) or self._changes_variables(later) or self._runs_model(later):
+            return False
+        names, inside = self._model.names, set(chain.from_iterable(map(descendants, self._statements)))
+        for name in names_written([later]):
+            home = names.lookup(name, names.scope_of(later))
+            readers = self._readers.of(name, home[0]) if home is not None else {}
+            uses = {use for node in descendants(later) for use in readers.get(node, ())} - inside
+            if not all(self._is_bound_anew(use) for use in uses if self._model.own(Crossings).is_read(use)):
+                return False
+        return all(map(self._is_pure, (part for part in descendants(later) if isinstance(part, cst.Call))))
+
+    def _is_bound_anew(self, use: cst.Name) -> bool:
+        """Whether a statement above it, in its own block, gives a name that is read outside of the step another value."""
+        statement = self._model.statement_of(use)
+        block = self._model.walk.at[statement].block.statements
+        return any(
+            isinstance(above, cst.Assign)
+            and above not in self._statements
+            and use.value in names_written([above])
+            for above in block[: block.index(statement)]
+        )
+
+    def _is_pure(self, call: cst.Call) -> bool:
+        """Whether a call asks a tape for gradients, or is an op that gives the same at any time."""
+        name = builtin_or_qualified(self._model.infer, call.func)
+        if name:
+            return name == "zip" or (library(name) == "tensorflow" and not has(name, "draws"))
+        return callee_name(call) == "gradient"
 
     # Where the function goes
 
@@ -538,6 +580,10 @@ class _Step:
     ) -> Refusal | None:
         """Put a statement before the call or behind it, because of what is in the way of tracing it."""
         stands_in_the_way = Refusal(in_the_way.reason, in_the_way.node)
+        if isinstance(statement, cst.If) and self._leaves(statement) and not self._is_under_tape(statement):
+            self._split.behind.append(statement)
+            self._kept_on_host[statement] = in_the_way
+            return None
         if isinstance(statement, _KEPT_WHOLE) or self._leaves(statement):
             return stands_in_the_way
         if (
@@ -655,6 +701,8 @@ class _Step:
         """Whether a statement of the host would meet another state, were it run before the step."""
         if names_changed([statement]) & self._names_read_so_far():
             return True
+        if any(map(self._leaves, self._split.behind)):
+            return True
         calls = any(isinstance(part, cst.Call) for part in descendants(statement))
         return calls and (bool(self._split.behind) or any(map(self._changes_variables, self._split.traced)))
 
@@ -765,9 +813,12 @@ class _Step:
 
     def _may_leave_the_tape(self, node: cst.CSTNode) -> bool:
         """Whether no gradient goes through what a tape sees of some code: it runs nothing but Python and NumPy."""
-        if not any(self._holds(tape, node) for tape in self._split.tapes):
+        if not self._is_under_tape(node):
             return True
         return all(self._is_plain(part) for part in descendants(node) if isinstance(part, cst.Call))
+
+    def _is_under_tape(self, node: cst.CSTNode) -> bool:
+        return any(self._holds(tape, node) for tape in self._split.tapes)
 
     def _is_told(self, statement: cst.CSTNode) -> bool:
         """Whether a statement tells an object of the host something and takes no answer: `bar.update()`."""
@@ -1014,6 +1065,7 @@ class _Step:
             + (f", with {written}" if written else ""),
             [
                 *inserted,
+                *chain.from_iterable(update.inserted for update in self._updates),
                 *arguments.imports,
                 edit.edit(start, end, replacement),
             ],
@@ -1066,8 +1118,13 @@ class _Step:
 
     def _moved_text(self, statement: cst.CSTNode, old: str) -> str:
         """The lines of a statement of the host, at the indentation of the step."""
-        own = self._edit.indent(statement)
-        lines = self._edit.lines(statement, statement).splitlines()
+        edit, own = self._edit, self._edit.indent(statement)
+        text, start = edit.lines(statement, statement), edit.lines_start(statement)
+        for update in sorted(self._updates, key=lambda update: edit.start(update.call), reverse=True):
+            low, high = edit.start(update.call) - start, edit.end(update.call) - start
+            if 0 <= low < len(text):
+                text = text[:low] + update.text + text[high:]
+        lines = text.splitlines()
         return "".join((old + line.removeprefix(own) if line.strip() else line) + "\n" for line in lines)
 
 

@@ -29,16 +29,14 @@ from tflint_perf.finding import Edit
 from tflint_perf.rule import Refusal, Repair
 
 from .compiled_forward import as_tensors, home_beside
-from .compiling import first_parameter, not_compiled
+from .compiling import not_compiled
 from .forward_function import Forward, forward_function, more_inputs
 from .model_calls import CalledModels
 from .shapes import Shapes
+from .updates_apart import update_apart
 
 # What a layer leaves on its model while it runs, a tensor of the trace.
 _LEFT_BEHIND = frozenset({"losses", "updates"})
-_TRAINED = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
-# What a function is given by its name, where it is no other's to see.
-_GIVEN = frozenset({"model", "layer", "optimizer"})
 _BOUND_WITH_BATCH = frozenset({"for", "param"})
 
 
@@ -56,7 +54,8 @@ def compile_parts(edit: Editor, steps: Sequence[GradientStep]) -> Repair | None:
     if not passes:
         return None
     applied = dict.fromkeys(call for step in steps for call in step.applied)
-    updates = [made for call in applied if (made := _update_apart(edit, call))]
+    apart = [update for call in applied if (update := update_apart(edit, call))]
+    updates = [[*update.inserted, edit.replace(update.call, update.text)] for update in apart]
     return Repair(
         "Call the model by a `@tf.function` of its own"
         + (", and the optimizer by another" if updates else ""),
@@ -150,74 +149,3 @@ def _comes_with_batch(edit: Editor, inputs: cst.BaseExpression) -> bool:
         return False
     found = edit.model.infer.bindings_reaching(inputs)
     return found is not None and all(binding.kind in _BOUND_WITH_BATCH for binding in found[1])
-
-
-def _update_apart(edit: Editor, call: cst.Call) -> list[Edit] | None:
-    """The edits that have a compiled function give gradients to the optimizer: `optimizer.apply_gradients(zip(gradients,
-    model.trainable_variables))`; None where that is more than one statement."""
-    model, function, statement = edit.model, edit.model.function_at(call), edit.model.statement_of(call)
-    match call:
-        case cst.Call(
-            func=cst.Attribute(value=optimizer, attr=cst.Name("apply_gradients")),
-            args=[
-                cst.Arg(
-                    value=cst.Call(
-                        func=cst.Name("zip"), args=[cst.Arg(value=gradients), cst.Arg(value=trained)]
-                    )
-                )
-            ],
-        ) if isinstance(statement, cst.Expr) and statement.value is call:
-            pass
-        case _:
-            return None
-    if not _are_variables(trained) or model.tracing.obstacle_in_statements(
-        [statement], function, moved=False
-    ):
-        return None
-    if model.tracing.obstacle_to_keeping(optimizer, function, as_seen=True) is not None:
-        return None
-    home = function.node if function is not None else edit.outermost_loop(call)
-    given = _given(edit, (optimizer, trained), function)
-    if home is None or isinstance(home, cst.Lambda) or given is None:
-        return None
-    owner = first_parameter(function)
-    does = f"{edit.text(call.func)}(zip(gradients, {edit.text(trained)}))".replace("{", "{{").replace(
-        "}", "}}"
-    )
-    forward = Forward(optimizer, owner, inputs=(*given, "gradients"), does=(does,), varies=False)
-    name = f"update_{last_name(trained.value).strip('_')}" if isinstance(trained, cst.Attribute) else "update"
-    own = forward_function(edit, call, home, forward, "update" if name == "update_self" else name)
-    target = f"{owner}.{own.name}" if owner else own.name
-    passed = ", ".join([*given, edit.text(gradients)])
-    return [*own.imports, *own.edits, edit.replace(call, f"{target}({passed})")]
-
-
-def _are_variables(node: cst.BaseExpression) -> bool:
-    """Whether it is the variables of a model, or of several one behind the other."""
-    match node:
-        case cst.Attribute(attr=cst.Name(attribute)):
-            return attribute in _TRAINED
-        case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
-            return _are_variables(left) and _are_variables(right)
-    return False
-
-
-def _given(edit: Editor, parts: Sequence[cst.BaseExpression], function: Function | None) -> list[str] | None:
-    """The names of models and optimizers that a function beside `function` must be given; None where one is anything else."""
-    model, owner = edit.model, first_parameter(function)
-    names: dict[str, None] = {}
-    for name in chain.from_iterable(map(descendants, parts)):
-        parent = model.parent(name)
-        if (
-            not isinstance(name, cst.Name)
-            or name.value == owner
-            or (isinstance(parent, cst.Attribute) and parent.attr is name)
-        ):
-            continue
-        found = model.infer.bindings_reaching(name)
-        if found is None or function is None or found[0] is not function.scope:
-            continue
-        if model.value(name).kind not in (*_GIVEN, "unknown"):
-            return None
-        names[name.value] = None
-    return list(names)

@@ -63,3 +63,19 @@ def test_the_only_one_makes_them_in_the_first_trace(optimizer: str) -> None:
     text = fixed("TFP101", TRAINER.format(optimizer=optimizer, restarts="pass", later=""), bold=True)
     assert "loss = self._train_step(" in text
     assert ".build(" not in text
+
+
+def test_an_update_apart_has_them_made_for_it_as_well() -> None:
+    source = TRAINER.format(
+        optimizer="self.optimizer",
+        restarts="self.optimizer = tf.keras.optimizers.Adam()",
+        later="",
+    ).replace(
+        "        gradients = tape", "        if loss > 9:\n            return\n        gradients = tape"
+    )
+    made = """\
+        if self.model.built:
+            self.optimizer.build(self.model.trainable_variables)
+        self._update_model(self.optimizer, gradients)
+"""
+    assert made in fixed("TFP101", source, bold=True)

@@ -871,7 +871,12 @@ def test_a_step_whose_updates_need_the_host_is_compiled_as_far_as_its_gradients(
     assert text.startswith(
         "@tf.function(reduce_retracing=True)\ndef _train_step(self, x, y):\n" + indent(GRADIENTS, "    ")
     )
-    assert text.endswith(indent(rest, "    "))
+    # An optimizer that is there on each step updates the model in a function of its own.
+    kept = rest.replace(
+        "self.optimizer.apply_gradients(zip(grads, self.model.trainable_variables))",
+        "self._update_model(grads)",
+    )
+    assert text.endswith(indent(kept, "    "))
     assert text.count("apply_gradients") == 1
 
 
