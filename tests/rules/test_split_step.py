@@ -1614,3 +1614,9 @@ def test_rows_are_picked_by_the_host_and_what_stands_in_another_function_is_mend
 )
 def test_what_a_step_computes_with_gets_the_precision_of_its_variables(first: str, dtype: str) -> None:
     assert f"tf.cast(ys[rows], tf.{dtype})" in fixed("TFP101", ROWS.format(first), bold=True)
+
+
+def test_a_loss_of_a_short_name_is_a_tensor_that_is_given_back() -> None:
+    source = UPDATING.replace("loss_fn(y, answer)", "tf.keras.losses.MSE(y, answer)")
+    text = split("def learn(self, x, y):\n" + indent(source, "    ") + "    return loss\n")
+    assert "    return loss\n\ndef learn" in text

@@ -23,8 +23,6 @@ from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 Kind = Literal["variable", "layer", "optimizer", "metric", "loss"]
 
 _KINDS = frozenset({"variable", "layer", "optimizer", "metric", "loss"})
-# Short names of functions: they make no object.
-_FUNCTIONS = frozenset({"MSE", "MAE", "MAPE", "MSLE", "KLD"})
 _SPECS = frozenset({"Input", "InputLayer", "InputSpec", "Layer", "Wrapper"})
 _STATELESS_LAYERS = frozenset(
     {"Flatten", "Reshape", "Permute", "RepeatVector", "Activation", "ReLU", "LeakyReLU", "ELU", "Softmax", "Concatenate",
@@ -56,7 +54,7 @@ class MadeKinds:
             kind: str = self._infer.value(call).kind
         elif name:
             last = name.rpartition(".")[2]
-            if last in _FUNCTIONS or last in _SPECS or not last[:1].isupper():
+            if last in _SPECS or not last[:1].isupper():
                 return None
             kind = fact(name, "gives")
         else:
