@@ -14,7 +14,7 @@ from itertools import chain
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, library
+from tflint_perf.analysis.apis.facts import fact, has, library
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.obstacles import Obstacle
@@ -234,13 +234,15 @@ def _updated_metric(model: Model, statement: cst.CSTNode) -> cst.BaseExpression 
 
 
 def _widened(model: Model, block: Block, start: int, end: int) -> tuple[int, int]:
-    """The step with the forward passes above it and the updates below it that belong to it."""
+    """The step with the forward passes and losses made above it, and the updates below it, that belong to it."""
     low = start
     for at in range(start - 1, max(start - 1 - _FURTHEST, -1), -1):
         statement = block.statements[at]
         if not isinstance(statement, cst.Assign | cst.Expr | cst.AugAssign):
             break
-        if _runs_a_model(model, statement) or _names_variables(model, block, at, end):
+        if _runs_a_model(model, statement) or (
+            _prepares(model, statement) and _is_read_within(model, block, at, end)
+        ):
             low = at
     high = end
     while high < len(block.statements) and _updates(model, block.statements[high]):
@@ -290,16 +292,24 @@ def _runs_a_model(model: Model, statement: cst.CSTNode) -> bool:
     )
 
 
-def _names_variables(model: Model, block: Block, at: int, end: int) -> bool:
-    """Whether a statement gives a name to a model's variables that the step alone reads."""
-    match block.statements[at]:
-        case cst.Assign(
-            targets=[cst.AssignTarget(target=cst.Name() as name)],
-            value=cst.Attribute(attr=cst.Name(attribute)),
-        ) if attribute in _VARIABLES:
-            inside = set(chain.from_iterable(map(descendants, block.statements[at:end])))
-            return inside.issuperset(model.names.mentions(name.value, model.names.home(name)))
+def _prepares(model: Model, statement: cst.CSTNode) -> bool:
+    """Whether a statement gives a name to a model's variables, or makes a loss, which holds none: a trace makes one for all calls."""
+    match statement:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name())], value=cst.Attribute(attr=attribute)):
+            return attribute.value in _VARIABLES
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name())], value=cst.Call() as call):
+            return fact(model.qualified(call.func), "gives") == "loss"
     return False
+
+
+def _is_read_within(model: Model, block: Block, at: int, end: int) -> bool:
+    """Whether nothing but the step, to its `end`, reads the names that a statement gives."""
+    inside = set(chain.from_iterable(map(descendants, block.statements[at:end])))
+    names, scope = model.names, model.names.scope_of(block.statements[at])
+    homes = {name: names.lookup(name, scope) for name in names_written([block.statements[at]])}
+    return all(
+        home is not None and inside.issuperset(names.mentions(name, home[0])) for name, home in homes.items()
+    )
 
 
 def _updates(model: Model, statement: cst.CSTNode) -> bool:
