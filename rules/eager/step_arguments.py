@@ -141,6 +141,12 @@ class Arguments:
         self.parameters = [argument.name for argument in found]
         self.read_below = [argument.name for argument in found if argument.uses[0] in self._below]
         self.passed = [self._passed(argument) for argument in found]
+        for argument, passed in zip(found, self.passed, strict=True):
+            if passed != argument.code and any(map(self._is_ragged, argument.uses)):
+                reason = (
+                    f"`{argument.name}` holds lists, which may differ in length as rows of a tensor can't"
+                )
+                return Refusal(reason, argument.uses[0])
         return None
 
     def _order(self, argument: _Argument) -> tuple[bool, int]:
@@ -367,6 +373,16 @@ class Arguments:
         integers = next(filter(None, map(self._integers_met, argument.uses)), "")
         kind = self._spell(integers or ("float64" if self._is_in_double() else "float32"))
         return f"{self._spell('cast')}({argument.code}, {kind})"
+
+    def _is_ragged(self, use: cst.BaseExpression) -> bool:
+        """Whether it is a list of lists, and not written out with as many items in each."""
+        value = self._model.value(use)
+        if value.kind != "list":
+            return False
+        if value.items is None:
+            return value.element is not None and value.element.kind == "list"
+        inner = [item.items for item in value.items if item.kind == "list"]
+        return None in inner or len({len(items) for items in inner if items is not None}) > 1
 
     def _is_in_double(self) -> bool:
         """Whether the file computes in double precision: by Keras's switch, or with variables of its own."""

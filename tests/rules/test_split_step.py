@@ -1620,3 +1620,44 @@ def test_a_loss_of_a_short_name_is_a_tensor_that_is_given_back() -> None:
     source = UPDATING.replace("loss_fn(y, answer)", "tf.keras.losses.MSE(y, answer)")
     text = split("def learn(self, x, y):\n" + indent(source, "    ") + "    return loss\n")
     assert "    return loss\n\ndef learn" in text
+
+
+LISTS = """\
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+optimizer = tf.keras.optimizers.Adam()
+
+
+def loss_of(states):
+    loss = 0.0
+    for state in states:
+        loss += tf.reduce_mean(model(tf.stack(state)) ** 2)
+    return loss
+
+
+def learn(lengths):
+    states = {states}
+    with tf.GradientTape() as tape:
+        loss = loss_of(states)
+    grads = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(grads, model.trainable_variables))
+    print(loss.numpy())
+
+
+for lengths in [[1, 2], [2, 3]] * 1000:
+    learn(lengths)
+"""
+
+
+def test_lists_that_may_differ_in_length_are_made_no_tensor() -> None:
+    source = LISTS.format(states="[[np.random.randn(4) for _ in range(n)] for n in lengths]")
+    assert "convert_to_tensor(states)" not in fixed("TFP101", source, bold=True)
+
+
+def test_lists_that_are_written_out_alike_are_one() -> None:
+    source = LISTS.format(
+        states="[[np.random.randn(4), np.random.randn(4)], [np.random.randn(4), np.random.randn(4)]]"
+    )
+    assert "convert_to_tensor(states)" in fixed("TFP101", source, bold=True)
