@@ -22,6 +22,7 @@ from tflint_perf.analysis.python.scopes import Block, Function
 from tflint_perf.analysis.python.syntax import (
     callee_name,
     descendants,
+    dotted_name,
     integer,
     is_constant,
     is_name,
@@ -47,7 +48,7 @@ from .numpy_twins import Twin, Twins
 from .optimizer_variables import made_ahead
 from .shapes import Shapes
 from .step_arguments import Arguments, Split, names_of_tapes
-from .traced_for import TracedFor
+from .traced_for import TRACED_FOR, TracedFor
 from .updates_apart import Update, update_apart
 
 _KEPT_WHOLE = (cst.FunctionDef, cst.ClassDef, cst.Return, cst.Raise, cst.Import, cst.ImportFrom)
@@ -734,7 +735,7 @@ class _Step:
         if due is not None:
             self._split.given += [due] if due not in self._split.given else []
             return True
-        is_value = isinstance(node, cst.Attribute) and self._is_own(node)
+        is_value = isinstance(node, cst.Attribute) and (self._is_own(node) or self._is_part_of_own(node))
         if (is_value or isinstance(node, cst.Name)) and not self._is_asked(node):
             assert isinstance(node, cst.BaseExpression)
             self._handed_over.append(node)
@@ -780,6 +781,12 @@ class _Step:
 
     def _is_own(self, node: cst.Attribute) -> bool:
         return bool(self._self) and is_name(node.value, self._self)
+
+    def _is_part_of_own(self, node: cst.Attribute) -> bool:
+        """Whether it is a model, or the like, of an object that the step's own one has: `self.actor.model`."""
+        kind, path = self._model.value(node).kind, dotted_name(node, "…").split(".")
+        set_here = {target.attr.value for target in self._split.set_here}
+        return kind in TRACED_FOR and bool(self._self) and path[0] == self._self and path[1] not in set_here
 
     def _computes(self, node: cst.CSTNode) -> bool:
         """Whether a call is an op, or runs a model; what makes a tensor of the host's data is neither."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
+from typing import TypeGuard
 
 import libcst as cst
 
@@ -14,6 +15,7 @@ from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
     descendants,
+    dotted_name,
     integer,
     is_name,
     keyword_argument,
@@ -123,6 +125,7 @@ class Arguments:
             part.value for part in self._inside if isinstance(part, cst.Name) and part not in self._given
         }
         self._find_attributes()
+        self._find_parts()
         for expression in self._split.given:
             name = self._name_for(expression)
             self._arguments[f"={name}"] = _Argument(name, self._edit.text(expression), [expression])
@@ -285,7 +288,7 @@ class Arguments:
     def _find_attributes(self) -> None:
         set_here = {target.attr.value for target in self._split.set_here}
         below = [node for node in self._below if isinstance(node, cst.Attribute)]
-        over = {node.attr.value for node in (*self._handed_over, *below) if isinstance(node, cst.Attribute)}
+        over = {node.attr.value for node in (*filter(self._is_own, self._handed_over), *below)}
         for attribute in dict.fromkeys([*sorted(over), *sorted(set_here)]):
             places = self._places_of(attribute)
             read_below: list[cst.BaseExpression] = [n for n in below if n.attr.value == attribute]
@@ -302,6 +305,24 @@ class Arguments:
             if first_set is None or any(self._edit.start(place) < first_set for place in reads):
                 code = f"{self._owner}.{attribute}"
                 self._arguments[code] = _Argument(name, code, reads or places or read_below)
+
+    def _is_own(self, node: cst.BaseExpression) -> TypeGuard[cst.Attribute]:
+        return isinstance(node, cst.Attribute) and is_name(node.value, self._owner)
+
+    def _find_parts(self) -> None:
+        """What is handed over of the objects that the own one has: `self.actor.model` as `actor_model`."""
+        parts = [
+            node for node in self._handed_over if isinstance(node, cst.Attribute) and not self._is_own(node)
+        ]
+        for path in dict.fromkeys(map(dotted_name, parts)):
+            places = [
+                part for part in self._inside if isinstance(part, cst.Attribute) and dotted_name(part) == path
+            ]
+            uses: list[cst.BaseExpression] = [part for part in places if part not in self._given]
+            if uses:
+                name = self._free("_".join(part.strip("_") for part in path.split(".")[1:]))
+                self.renamed += [(use, name) for use in uses]
+                self._arguments[path] = _Argument(name, path, uses)
 
     def _places_of(self, attribute: str) -> list[cst.BaseExpression]:
         found = [

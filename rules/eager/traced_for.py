@@ -19,7 +19,7 @@ from tflint_perf.analysis.python.syntax import descendants, is_name
 from .compiling import first_parameter
 
 # What traces are told apart by, and does not change without a call of its own.
-_OBJECTS = frozenset({"model", "layer", "optimizer", "metric", "loss"})
+TRACED_FOR = frozenset({"model", "layer", "optimizer", "metric", "loss"})
 
 
 class TracedFor:
@@ -33,7 +33,7 @@ class TracedFor:
 
     def includes(self, node: cst.BaseExpression) -> bool:
         """Whether an object that a function of the step reads can be handed over where the step is."""
-        can = self._model.value(node).kind in _OBJECTS and self._is_seen_by_step(node)
+        can = self._model.value(node).kind in TRACED_FOR and self._is_seen_by_step(node)
         if can:
             assert isinstance(node, cst.Attribute | cst.Name)
             self._found.append(node)

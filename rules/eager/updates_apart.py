@@ -74,7 +74,9 @@ def update_apart(edit: Editor, call: cst.Call) -> Update | None:
     target = f"{owner}.{own.name}" if owner else own.name
     passed = ", ".join([*dict.fromkeys(map(edit.text, given)), edit.text(gradients)])
     indent = edit.indent(statement)
-    ahead = made_ahead(edit, [call], lambda node: node in given, indent)
+    is_given_several = function is not None and model.tracing.is_given_models(function)
+    others = [node for node in given if is_given_several or isinstance(node, cst.Attribute)]
+    ahead = made_ahead(edit, [call], lambda node: node in others, indent)
     return Update(call, f"{ahead}{indent}{target}({passed})".lstrip(), (*own.imports, *own.edits))
 
 

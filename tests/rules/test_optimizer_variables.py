@@ -79,3 +79,12 @@ def test_an_update_apart_has_them_made_for_it_as_well() -> None:
         self._update_model(self.optimizer, gradients)
 """
     assert made in fixed("TFP101", source, bold=True)
+
+
+def test_an_update_apart_by_the_only_one_makes_them_itself() -> None:
+    source = TRAINER.format(optimizer="optimizer", restarts="pass", later="").replace(
+        "        gradients = tape", "        if loss > 9:\n            return\n        gradients = tape"
+    )
+    text = fixed("TFP101", source, bold=True)
+    assert "self._update_model(optimizer, gradients)" in text
+    assert ".build(" not in text

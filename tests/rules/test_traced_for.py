@@ -107,3 +107,43 @@ for x, y in tf.data.Dataset.from_tensor_slices((inputs, labels)).batch(32):
 def test_a_model_of_the_module_that_a_function_binds_anew_is_handed_over() -> None:
     text = fixed("TFP101", MODULE, bold=True)
     assert "    loss = train_step(x, y, model)\n" in text
+
+
+PARTS = """\
+import tensorflow as tf
+
+
+class Network:
+    def __init__(self):
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+        self.optimizer = tf.keras.optimizers.Adam()
+
+    def load(self, path):
+        self.model = tf.keras.models.load_model(path)
+
+
+class Agent:
+    def __init__(self):
+        self.critic = Network()
+
+    def learn(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((self.critic.model(x) - y) ** 2)
+        gradients = tape.gradient(loss, self.critic.model.trainable_variables)
+        self.critic.optimizer.apply_gradients(zip(gradients, self.critic.model.trainable_variables))
+        print(loss.numpy())
+
+
+agent = Agent()
+for x, y in tf.data.Dataset.from_tensor_slices((inputs, labels)).batch(32):
+    agent.learn(x, y)
+    if x[0, 0] > 3:
+        agent.critic.load("best.keras")
+"""
+
+
+def test_so_is_one_of_an_object_that_the_own_object_has() -> None:
+    text = fixed("TFP101", PARTS, bold=True)
+    assert "    loss = self._train_step(self.critic.model, x, y)\n" in text
+    assert "    gradients = tape.gradient(loss, critic_model.trainable_variables)\n" in text
+    assert "self.critic.optimizer.apply_gradients(zip(gradients, critic_model.trainable_variables))\n" in text
