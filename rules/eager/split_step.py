@@ -124,15 +124,19 @@ def split(edit: Editor, first: cst.CSTNode, calls: Sequence[cst.CSTNode], name: 
     end = _with_deletions(block, start, end)
     wider = _widened(model, block, start, end)
     several = (wider[0], _with_next_steps(model, block, first, wider[1]))
+    in_parts: list[_Step] = []
     for low, high in dict.fromkeys([several, wider, (start, end)]):
         step = _Step(edit, block, block.statements[low:high], first)
         made = step.repair(name if high <= wider[1] else "train_step")
         if isinstance(made, Repair):
             return made
+        if made.in_parts and high <= wider[1]:
+            in_parts.append(step)
     assert isinstance(made, Refusal)
     same = _same_in_graph(edit, block.statements[start:end], made.node)
     inlined = same or inline_what_hides(edit, block.statements[start:end], made.node)
-    return inlined or step.moved_ahead() or (step.rest_left(name) if made.in_parts else None) or made
+    whole = inlined or step.moved_ahead()
+    return whole or next(filter(None, (part.rest_left(name) for part in in_parts)), made)
 
 
 def _same_in_graph(

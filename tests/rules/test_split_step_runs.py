@@ -686,6 +686,48 @@ for step in range(40):
 print(round(float(loss), 4), np.round(network.last[:, 0], 3))
 """
 
+# Another model and optimizer for each trial, a loss that each step makes, and a loop that ends by what the step computes.
+RESTARTED = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(3)
+
+
+class Agent:
+    def __init__(self):
+        self.reset()
+
+    def reset(self):
+        layers = [tf.keras.layers.Dense(8, activation="tanh"), tf.keras.layers.Dense(2)]
+        self.model = tf.keras.Sequential([tf.keras.Input((3,)), *layers])
+        self.optimizer = tf.keras.optimizers.Adam(0.01)
+
+    def loss(self, x, y):
+        answers = self.model(x)
+        return tf.reduce_mean(tf.abs(answers - y))
+
+    def train(self, x, y, epochs):
+        for epoch in range(epochs):
+            huber = tf.keras.losses.Huber()
+            with tf.GradientTape() as tape:
+                loss = self.loss(x, y) + huber(y, self.model(x))
+            if loss < 0.55:
+                print("learned", epoch)
+                break
+            gradients = tape.gradient(loss, self.model.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+        return loss
+
+
+agent, rng = Agent(), np.random.default_rng(0)
+for trial in range(3):
+    x = rng.normal(size=(16, 3)).astype("float32")
+    loss = agent.train(tf.constant(x), tf.constant(x[:, :2]), 60)
+    print(trial, round(float(loss), 4))
+    agent.reset()
+"""
+
 
 @pytest.mark.parametrize(
     "source",
@@ -706,6 +748,7 @@ print(round(float(loss), 4), np.round(network.last[:, 0], 3))
         PRIORITIES,
         DECODING,
         WATCHED,
+        RESTARTED,
     ],
     ids=[
         "actor-critic",
@@ -724,6 +767,7 @@ print(round(float(loss), 4), np.round(network.last[:, 0], 3))
         "priorities",
         "decoding",
         "watched",
+        "restarted",
     ],
 )
 def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path, forks: Forks) -> None:
