@@ -9,7 +9,7 @@ import libcst as cst
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.python_numbers import Numbers
 from tflint_perf.analysis.python.obstacles import Obstacle
-from tflint_perf.analysis.python.scopes import Binding, Block, Function, Loop
+from tflint_perf.analysis.python.scopes import Block, Function, Loop
 from tflint_perf.analysis.python.syntax import descendants, names_written, target_names
 from tflint_perf.analysis.rewriting.autograph import is_size
 from tflint_perf.analysis.rewriting.passing import Passing
@@ -179,11 +179,6 @@ class Crossings:
         if isinstance(parent, cst.AssignTarget | cst.AnnAssign | cst.AsName | cst.Del):
             return isinstance(parent, cst.AnnAssign) and parent.target is not child
         return not (isinstance(parent, cst.For | cst.CompFor | cst.NamedExpr) and parent.target is child)
-
-    def _reaching(self, node: cst.Name) -> list[Binding]:
-        """The bindings that a name may have its value from."""
-        found = self._infer.bindings_reaching(node)
-        return found[1] if found is not None else []
 
     def _reads_own_write(self, node: cst.Name, inside: set[cst.CSTNode]) -> bool:
         """Whether a name may hold what an earlier run of the stretch gave it."""

@@ -171,8 +171,7 @@ class ForwardPasses:
                 if part in found or part is call:
                     continue
                 found.add(part)
-                bound = self._infer.bindings_reaching(part) if isinstance(part, cst.Name) else None
-                waiting += [b.value for b in bound[1] if b.value is not None] if bound is not None else []
+                waiting += [b.value for b in self._infer.bindings(part) if b.value is not None]
         return found
 
     def _found(self) -> Iterator[cst.Call]:

@@ -82,11 +82,10 @@ class CalledModels:
 
     def _is_loaded(self, called: cst.BaseExpression) -> bool:
         """Whether `called` was loaded from a saved model, in compiled form."""
-        found = self._infer.bindings_reaching(called) if isinstance(called, cst.Name) else None
-        return found is not None and any(
+        return any(
             isinstance(binding.value, cst.Call)
             and has(self._infer.names.qualified(binding.value.func), "loads-compiled")
-            for binding in found[1]
+            for binding in self._infer.bindings(called)
         )
 
     def are_built_by(self, call: cst.Call) -> bool:
@@ -291,17 +290,16 @@ class ModelCalls:
         if self._lifetimes.is_short(call.func):
             return True
         loop = self._loops.innermost_loop(call)
-        found = self._infer.bindings_reaching(call.func) if isinstance(call.func, cst.Name) else None
-        if loop is None or found is None or not found[1]:
+        bindings = self._infer.bindings(call.func)
+        if loop is None or not bindings:
             return False
         return all(
             binding.kind == "assign" and isinstance(binding.value, cst.Call) and binding.at.block.loop is loop
-            for binding in found[1]
+            for binding in bindings
         )
 
     def _is_bound_somewhere(self, name: cst.Name) -> bool:
-        found = self._infer.bindings_reaching(name)
-        return found is not None and any(b.kind in ("for", "comprehension") for b in found[1])
+        return any(b.kind in ("for", "comprehension") for b in self._infer.bindings(name))
 
     def _is_chained(self, call: cst.Call) -> bool:
         """Whether `call` is given what it gave in the iteration before: `x = net(x)`."""

@@ -90,10 +90,9 @@ class Shapes:
 
     def is_as_long_as_an_episode(self, node: cst.BaseExpression) -> bool:
         """Whether `node` holds an array made of a list that a loop appended to, and so of any length."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        return found is not None and any(
+        return any(
             isinstance(binding.value, cst.Call) and self._stacks_what_grew(binding.value)
-            for binding in found[1]
+            for binding in self._infer.bindings(node)
             if binding.kind == "assign" and binding.path == ()
         )
 
@@ -114,8 +113,7 @@ class Shapes:
         """What a name is bound to, where it is bound once; other code as it is."""
         if not isinstance(node, cst.Name):
             return node
-        found = self._infer.bindings_reaching(node)
-        bindings = found[1] if found is not None else []
+        bindings = self._infer.bindings(node)
         return bindings[0].value if len(bindings) == 1 and bindings[0].path == () else None
 
     def _is_of_any_length(self, places: cst.BaseExpression) -> bool:

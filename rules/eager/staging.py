@@ -201,8 +201,7 @@ class Staging:
 
     def _sees(self, use: cst.Name, loop: Loop) -> bool:
         """Whether a name outside the loop may have the value that its target had last."""
-        found = self._infer.bindings_reaching(use)
-        return found is not None and any(b.at is loop.at and b.kind == "for" for b in found[1])
+        return any(b.at is loop.at and b.kind == "for" for b in self._infer.bindings(use))
 
     def _takes_tensor(self, use: cst.Name) -> bool:
         """Whether the counter may be a tensor where it stands: as the index of one, or given to an op that takes it."""
@@ -253,8 +252,7 @@ class Staging:
         inside = set(descendants(loop.node))
         for use in self._infer.names.mentions(name, self._home(name, loop)):
             if use not in inside and is_read(self._walk.parents, use):
-                found = self._infer.bindings_reaching(use)
-                if found is not None and any(b.node in inside for b in found[1]):
+                if any(b.node in inside for b in self._infer.bindings(use)):
                     return use
         return None
 
@@ -269,8 +267,7 @@ class Staging:
         found: list[Binding] = []
         for binding in self._bound_in(name, loop) or ():
             use = binding.node
-            reached = self._infer.bindings_reaching(use) if isinstance(use, cst.Name) else None
-            for other in reached[1] if reached is not None else ():
+            for other in self._infer.bindings(use):
                 if other.node not in inside and other not in found:
                     found.append(other)
         return found

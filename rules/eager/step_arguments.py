@@ -272,8 +272,7 @@ class Arguments:
 
     def _comes_back(self, use: cst.BaseExpression) -> bool:
         """Whether a name may hold what an earlier run of the step gave it."""
-        found = self._model.infer.bindings_reaching(use) if isinstance(use, cst.Name) else None
-        return found is not None and any(binding.node in self._inside for binding in found[1])
+        return any(binding.node in self._inside for binding in self._model.infer.bindings(use))
 
     def _written(self) -> list[str]:
         names: dict[str, None] = {}
@@ -630,8 +629,8 @@ class Arguments:
 
 def is_taken_by_loop(model: Model, node: cst.BaseExpression) -> bool:
     """Whether `node` is what a loop takes from something: of what is unknown it may be one batch, or a list of several inputs."""
-    found = model.infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-    return found is not None and bool(found[1]) and all(binding.kind == "for" for binding in found[1])
+    bindings = model.infer.bindings(node)
+    return bool(bindings) and all(binding.kind == "for" for binding in bindings)
 
 
 def _kinds_inside(value: Value) -> set[str]:

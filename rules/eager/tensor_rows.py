@@ -194,18 +194,14 @@ class Rows:
             case cst.Name(value=name) if name == counter:
                 return True
             case cst.Name() if depth <= NAMES_DEEP:
-                found = self._infer.bindings_reaching(node)
-                return (
-                    found is not None
-                    and bool(found[1])
-                    and all(
-                        binding.kind == "assign"
-                        and binding.path == ()
-                        and binding.value is not None
-                        and binding.at.block.loop is loop
-                        and self._counts_along(binding.value, counter, loop, depth + 1)
-                        for binding in found[1]
-                    )
+                bindings = self._infer.bindings(node)
+                return bool(bindings) and all(
+                    binding.kind == "assign"
+                    and binding.path == ()
+                    and binding.value is not None
+                    and binding.at.block.loop is loop
+                    and self._counts_along(binding.value, counter, loop, depth + 1)
+                    for binding in bindings
                 )
             case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
                 ways = [(left, right), (right, left)]
@@ -319,8 +315,7 @@ class Rows:
 
     def _is_unpacked(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is one of several results of a call, which may be lists of tensors: `logits, past = model(x)`."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        return found is not None and any(binding.path != () for binding in found[1])
+        return any(binding.path != () for binding in self._infer.bindings(node))
 
     def _goes_by_row(self, call: cst.Call) -> bool:
         """Whether `call` takes a row to the host, or is an op that takes one at a time."""

@@ -294,8 +294,7 @@ def _is_picked_by(model: Model, node: cst.BaseExpression, loop: Loop) -> bool:
         if not isinstance(node, cst.Name):
             node = node.value
             continue
-        found = model.infer.bindings_reaching(node)
-        bindings = found[1] if found is not None else []
+        bindings = model.infer.bindings(node)
         if node.value in targets or len(bindings) != 1:
             return node.value in targets
         if bindings[0].kind != "assign" or bindings[0].path != () or bindings[0].value is None:

@@ -162,8 +162,7 @@ class HostConversions:
 
     def _given(self, name: cst.Name) -> Iterator[cst.BaseExpression]:
         """What a name is assigned as a whole, or a parameter is given by the calls that run per step."""
-        found = self._infer.bindings_reaching(name)
-        for binding in found[1] if found is not None else ():
+        for binding in self._infer.bindings(name):
             if binding.kind == "assign" and binding.value is not None and binding.path == ():
                 yield binding.value
             elif (function := self._infer.names.function_with.get(binding.node)) is not None:

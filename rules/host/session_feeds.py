@@ -99,10 +99,7 @@ class SessionFeeds:
         if isinstance(key, cst.Call):
             is_placeholder = has(self._infer.names.qualified(key.func), "placeholder")
             return [argument(key, 1, "shape")] if is_placeholder else []
-        found = self._infer.bindings_reaching(key) if isinstance(key, cst.Name) else None
-        bindings = found[1] if found is not None else []
-        if isinstance(key, cst.Attribute):
-            bindings = self._infer.classes.bindings_of(key)
+        bindings = self._infer.given_to(key)
         values = [b.value for b in bindings if b.path == () and b.value is not None]
         if len(values) < len(bindings) or depth > CALLS_DEEP:
             return []
@@ -124,8 +121,7 @@ class SessionFeeds:
                     if isinstance(element, cst.DictElement):
                         yield element.key, element.value
             case cst.Name() if depth < CALLS_DEEP:
-                found = self._infer.bindings_reaching(fed)
-                for binding in found[1] if found is not None else ():
+                for binding in self._infer.bindings(fed):
                     if binding.kind == "assign" and binding.path == () and binding.value is not None:
                         yield from self._pairs(binding.value, depth + 1)
                         yield from self._put_into(fed, binding)
@@ -157,8 +153,7 @@ class SessionFeeds:
             return size == "batch"
         if not isinstance(value, cst.Name):
             return False
-        found = self._infer.bindings_reaching(value)
-        bindings = found[1] if found is not None else []
+        bindings = self._infer.bindings(value)
         if not bindings or not all(map(self._loops.batches.is_made_anew, (b.node for b in bindings))):
             return False
         named = names_a_batch(value.value) or names_an_input(value.value)

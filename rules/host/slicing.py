@@ -101,12 +101,9 @@ class Slicing:
         )
 
     def _is_read_of(self, node: cst.For, name: cst.Name) -> bool:
-        found = self._infer.bindings_reaching(name)
-        return (
-            found is not None
-            and any(binding.node is node.target and binding.kind == "for" for binding in found[1])
-            and not isinstance(self._infer.walk.parents.get(name), cst.AssignTarget | cst.For)
-        )
+        return any(
+            binding.node is node.target and binding.kind == "for" for binding in self._infer.bindings(name)
+        ) and not isinstance(self._infer.walk.parents.get(name), cst.AssignTarget | cst.For)
 
     def _with_bounds(self, node: cst.For, slices: list[Slice]) -> SlicingLoop | str:
         iterable, counter = node.iter, node.target

@@ -37,8 +37,6 @@ Life = Literal["step", "round", "run", "unknown"]
 
 _GROWING = ("append", "appendleft", "extend")
 _SHRINKING = frozenset(["clear", "pop", "popleft", "popitem", "remove"])
-# A loop of so few iterations keeps next to nothing.
-_FEW = 16
 # No more than this is kept to be shown.
 _MOST_SHOWN = 100
 
@@ -86,12 +84,7 @@ class Containers:
 
     def bindings(self, container: cst.BaseExpression) -> list[Binding]:
         """What gives the container's name or attribute its value there."""
-        if isinstance(container, cst.Name):
-            found = self._infer.bindings_reaching(container)
-            return [b for b in found[1] if b.kind != "augment"] if found is not None else []
-        if isinstance(container, cst.Attribute):
-            return [b for b in self._infer.classes.bindings_of(container) if b.kind != "augment"]
-        return []
+        return [b for b in self._infer.given_to(container) if b.kind != "augment"]
 
     def _life_from(self, binding: Binding, node: cst.CSTNode, depth: int) -> Life:
         """How long the container that `binding` makes lives."""
@@ -176,8 +169,7 @@ class Containers:
 
     def _is_of_other(self, use: cst.BaseExpression, made: list[Binding]) -> bool:
         """Whether a name stands for something else by now: `outputs = tf.concat(outputs, 0)`."""
-        found = self._infer.bindings_reaching(use) if isinstance(use, cst.Name) else None
-        bindings = found[1] if found is not None else []
+        bindings = self._infer.bindings(use)
         return bool(bindings) and not any(each.kind == "augment" or each in made for each in bindings)
 
     def is_bounded(self, addition: Addition) -> bool:

@@ -176,7 +176,9 @@ class GradientSums:
             case cst.Call() if library(self._infer.names.qualified(node.func)) == "tensorflow":
                 return any(self._is_one_gradient(arg.value, depth + 1) for arg in node.args)
             case cst.Name():
-                return any(self._runs_over_gradients(binding, depth) for binding in self._bindings(node))
+                return any(
+                    self._runs_over_gradients(binding, depth) for binding in self._infer.bindings(node)
+                )
         return False
 
     def _runs_over_gradients(self, binding: Binding, depth: int) -> bool:
@@ -195,7 +197,7 @@ class GradientSums:
             case cst.Name():
                 return any(
                     self._are_gradients(value, (*(binding.path or ()), *path), depth + 1)
-                    for binding in self._bindings(node)
+                    for binding in self._infer.bindings(node)
                     for value in self._values(node, binding)
                 )
             case cst.Tuple() if path:
@@ -235,10 +237,6 @@ class GradientSums:
                 return int(index.evaluated_value)
         return None
 
-    def _bindings(self, node: cst.Name) -> list[Binding]:
-        found = self._infer.bindings_reaching(node)
-        return found[1] if found is not None else []
-
     def _values(self, node: cst.Name, binding: Binding) -> list[cst.BaseExpression]:
         """What a binding gives a name: the right side, or what callers pass."""
         if binding.kind == "param":
@@ -260,7 +258,7 @@ class GradientSums:
         read = next((name for name in self._walk.names[total.value] if self._reads(name, statement)), None)
         if read is None:
             return None
-        bindings = self._bindings(read)
+        bindings = self._infer.bindings(read)
         own = self._infer.place(total)
         loops = [loop for loop in loops_around(own.block.loop) if not self._is_over_gradients(loop)]
         if not bindings or any(binding.kind == "param" for binding in bindings):

@@ -97,10 +97,9 @@ class Augmentations:
             or not isinstance(node, cst.Name)
         ):
             return False
-        found = self._infer.bindings_reaching(node)
-        return found is not None and any(
+        return any(
             has(self._infer.names.qualified(layer.func), "augments")
-            for binding in found[1]
+            for binding in self._infer.bindings(node)
             if binding.value is not None
             for layer in calls_below(binding.value)
         )

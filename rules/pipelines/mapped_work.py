@@ -9,7 +9,6 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.reach import leads_to
-from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
@@ -73,14 +72,8 @@ class MappedWork:
 
     def _is_table(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is made as a table, or as a layer with one."""
-        bindings: list[Binding] = []
-        if isinstance(node, cst.Name):
-            found = self._infer.bindings_reaching(node)
-            bindings = found[1] if found is not None else []
-        elif isinstance(node, cst.Attribute):
-            bindings = self._infer.classes.bindings_of(node)
         return any(
             isinstance(binding.value, cst.Call)
             and has(self._infer.names.qualified(binding.value.func), "looks-up")
-            for binding in bindings
+            for binding in self._infer.given_to(node)
         )

@@ -178,8 +178,7 @@ class Materializations:
                 case cst.Call() if self._builtin(part) == "len" or callee_name(part) == "cardinality":
                     return True
                 case cst.Name() if depth <= NAMES_DEEP:
-                    found = self._infer.bindings_reaching(part)
-                    assigned = [b.value for b in found[1] if b.kind == "assign"] if found is not None else []
+                    assigned = [b.value for b in self._infer.bindings(part) if b.kind == "assign"]
                     if any(value is not None and self._is_of_size(value, depth + 1) for value in assigned):
                         return True
         return False
@@ -326,8 +325,8 @@ class Materializations:
             asked = call.func.value
             if self._infer.value(asked).kind == "instance":
                 return False
-            found = self._infer.bindings_reaching(asked) if isinstance(asked, cst.Name) else None
-            made = found[1][0].value if found is not None and len(found[1]) == 1 else None
+            bindings = self._infer.bindings(asked)
+            made = bindings[0].value if len(bindings) == 1 else None
             names = self._infer.names
             name = (
                 names.qualified(made.func) or names.dotted(made.func) or ""

@@ -148,9 +148,9 @@ class PlainNumpy:
 
     def _partial(self, node: cst.BaseExpression) -> cst.Call | None:
         """The `functools.partial(…)` that an expression is, or that a name stands for."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        if found is not None and len(found[1]) == 1 and found[1][0].path == ():
-            node = found[1][0].value or node
+        bindings = self._infer.bindings(node)
+        if len(bindings) == 1 and bindings[0].path == ():
+            node = bindings[0].value or node
         is_one = isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "binds")
         return node if is_one else None  # type: ignore[return-value]
 
@@ -181,8 +181,7 @@ class PlainNumpy:
 
     def _is_of_tokenizer(self, node: cst.BaseExpression) -> bool:
         """Whether something is what a tokenizer gives that is asked for tensors: `tokenizer(texts, return_tensors="tf")`."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        made = [binding.value for binding in found[1]] if found is not None else []
+        made = [binding.value for binding in self._infer.bindings(node)]
         return bool(made) and all(
             isinstance(each, cst.Call) and string(keyword_argument(each, "return_tensors")) in ("tf", "np")
             for each in made
@@ -283,8 +282,7 @@ class _Reader:
         given = call.func.value if isinstance(call.func, cst.Attribute) else None
         if not isinstance(given, cst.Name) or last_name(call.func) != "encode":
             return ""
-        found = self._infer.bindings_reaching(given)
-        made = [binding.value for binding in found[1]] if found is not None else []
+        made = [binding.value for binding in self._infer.bindings(given)]
         names = {self._infer.names.qualified(m.func) if isinstance(m, cst.Call) else "" for m in made}
         return fact(names.pop(), "encoder") if len(names) == 1 else ""
 

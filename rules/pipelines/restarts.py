@@ -79,7 +79,7 @@ class Restarts:
             case cst.Call():
                 return callee_name(dataset) in _DISTRIBUTES
             case cst.Name():
-                bindings = self._bindings(dataset)
+                bindings = self._infer.bindings(dataset)
             case cst.Attribute():
                 classes = self._walk.classes.values()
                 bindings = [binding for c in classes for binding in c.attributes.get(dataset.attr.value, ())]
@@ -112,7 +112,7 @@ class Restarts:
         """The iterators with a name that a loop makes anew for each element: `iterator = iter(dataset)` in the loop of
         its `next(iterator)`."""
         loop = self._loops.step_loop(iterator)
-        bindings = self._bindings(iterator)
+        bindings = self._infer.bindings(iterator)
         if loop is None or len(bindings) != 1 or not self._invariance.is_bound_in(bindings[0], loop):
             return
         maker = bindings[0].value
@@ -166,10 +166,6 @@ class Restarts:
 
     # The same dataset each time
 
-    def _bindings(self, name: cst.Name) -> list[Binding]:
-        found = self._infer.bindings_reaching(name)
-        return found[1] if found is not None else []
-
     def _changes(self, node: cst.BaseExpression, place: cst.CSTNode, seen: set[Binding]) -> bool:
         loop = self._loops.step_loop(place)
         if loop is not None:
@@ -183,7 +179,7 @@ class Restarts:
     def _name_changes(self, name: cst.Name, place: cst.CSTNode, seen: set[Binding]) -> bool:
         """Whether `name`, in a function that a step loop calls, may stand for another value on each call."""
         function = self._calls.function_at(place)
-        for binding in self._bindings(name):
+        for binding in self._infer.bindings(name):
             if binding.kind == "import" or (
                 binding.at.block.function is not function and binding.kind != "param"
             ):

@@ -280,10 +280,10 @@ class Doubles:
         return _part(binding) if binding is not None else None
 
     def _only_binding(self, node: cst.Name) -> Binding | None:
-        found = self._infer.bindings_reaching(node)
-        if found is None or len(found[1]) != 1 or found[1][0].kind != "assign":
+        bindings = self._infer.bindings(node)
+        if len(bindings) != 1 or bindings[0].kind != "assign":
             return None
-        return found[1][0]
+        return bindings[0]
 
 
 def _part(binding: Binding) -> cst.BaseExpression | None:

@@ -14,7 +14,7 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import Once
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import leads_to
-from tflint_perf.analysis.python.scopes import Binding, Function
+from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import (
     argument,
     calls_below,
@@ -116,13 +116,7 @@ class Writes:
 
     def _made(self, receiver: cst.BaseExpression) -> Iterator[cst.Call]:
         """The calls that make what `receiver` is."""
-        bindings: list[Binding] = []
-        if isinstance(receiver, cst.Name):
-            found = self._infer.bindings_reaching(receiver)
-            bindings = found[1] if found is not None else []
-        elif isinstance(receiver, cst.Attribute):
-            bindings = self._infer.classes.bindings_of(receiver)
-        for binding in bindings:
+        for binding in self._infer.given_to(receiver):
             if isinstance(binding.value, cst.Call):
                 yield binding.value
 
@@ -139,12 +133,12 @@ class Writes:
         if not isinstance(call.func, cst.Attribute) or not isinstance(call.func.value, cst.Name):
             return False
         receiver, loop = call.func.value, self._loops.innermost_loop(call)
-        found = self._infer.bindings_reaching(receiver)
-        if loop is None or found is None or not found[1] or self._infer.value(receiver).kind != "model":
+        bindings = self._infer.bindings(receiver)
+        if loop is None or not bindings or self._infer.value(receiver).kind != "model":
             return False
         return all(
             binding.kind == "assign" and isinstance(binding.value, cst.Call) and binding.at.block.loop is loop
-            for binding in found[1]
+            for binding in bindings
         )
 
     def _shows_each_item(self, call: cst.Call) -> bool:
@@ -197,10 +191,9 @@ class Writes:
 
     def _is_told_each_time(self, node: cst.BaseExpression) -> bool:
         """Whether a loop calls something again for the value of `node`: `reward = agent.play()`."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        return found is not None and any(
+        return any(
             binding.kind == "assign"
             and isinstance(binding.value, cst.Call)
             and binding.at.block.loop is not None
-            for binding in found[1]
+            for binding in self._infer.bindings(node)
         )

@@ -62,9 +62,8 @@ class OtherUses:
 
     def _is_bound_around(self, name: cst.Name, loop: Loop) -> bool:
         """Whether `loop`, or a loop around `name`, assigns to it."""
-        found = self._infer.bindings_reaching(name)
-        return found is not None and any(
+        return any(
             self._invariance.is_bound_in(binding, around)
-            for binding in found[1]
+            for binding in self._infer.bindings(name)
             for around in loops_around(loop)
         )

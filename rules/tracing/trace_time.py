@@ -176,8 +176,7 @@ class TraceTime:
                     "unknown",
                 )
             case cst.Name():
-                found = self._infer.bindings_reaching(node)
-                bindings = [b for b in found[1] if b.kind != "augment"] if found is not None else []
+                bindings = [b for b in self._infer.bindings(node) if b.kind != "augment"]
                 return bool(bindings) and all(
                     binding.kind == "assign"
                     and binding.value is not None

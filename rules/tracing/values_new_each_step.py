@@ -88,8 +88,8 @@ class NewValues:
         )
 
     def _is_counter(self, node: cst.BaseExpression) -> bool:
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        return found is not None and len(found[1]) == 1 and is_count(self._infer, found[1][0])
+        bindings = self._infer.bindings(node)
+        return len(bindings) == 1 and is_count(self._infer, bindings[0])
 
     def _is_new_result(self, call: cst.Call) -> bool:
         name = builtin_or_qualified(self._infer, call.func)
@@ -118,8 +118,7 @@ class NewValues:
     # Names
 
     def _is_new_name(self, node: cst.Name) -> bool:
-        found = self._infer.bindings_reaching(node)
-        bindings = found[1] if found is not None else []
+        bindings = self._infer.bindings(node)
         loop = self._loops.innermost_loop(node)
         match bindings:
             case [given_to_it] if given_to_it.kind == "param":

@@ -68,8 +68,7 @@ class Varying:
         return None
 
     def _of_name(self, node: cst.Name, loop: Loop) -> Variation | None:
-        found = self._infer.bindings_reaching(node)
-        bindings = found[1] if found is not None else []
+        bindings = self._infer.bindings(node)
         if bindings and all(self._is_of_padded(binding) for binding in bindings):
             return "padded"
         if self._is_joined_to_itself(node, loop):
@@ -169,8 +168,7 @@ class Varying:
             return False
         around = loops_around(self._loops.innermost_loop(node))
         for name in names_read(bound):
-            found = self._infer.bindings_reaching(name)
-            for binding in found[1] if found is not None else ():
+            for binding in self._infer.bindings(name):
                 if is_count(self._infer, binding) and any(binding.at is loop.at for loop in around):
                     return True
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
+from tests.analysis.support import here, model_of
 from tflint_perf.analysis.model import Model
 
 
@@ -117,3 +118,32 @@ def test_a_name_is_spelled_as_the_file_does(imports: str, spelled: str | None) -
 )
 def test_usual_names_that_a_star_import_may_bring_are_known(source: str, name: str) -> None:
     assert qualified(source) == name
+
+
+def test_what_gives_a_name_or_an_attribute_its_value() -> None:
+    model = model_of(
+        """
+        class Agent:
+            def __init__(self, rate):
+                self.rate = rate
+            def train(self):
+                here(self.rate, model, Agent, 2)
+        model = keras.Sequential()
+        """
+    )
+    attribute, name, klass, number = (arg.value for arg in here(model).args)
+    given = [
+        [binding.kind for binding in model.infer.given_to(node)] for node in (attribute, name, klass, number)
+    ]
+    assert given == [["assign"], ["assign"], ["class"], []]
+    assert [model.infer.bindings(node) for node in (attribute, number, None)] == [[], [], []]
+
+
+def test_a_builtin_is_a_name_that_the_file_does_not_bind() -> None:
+    model = model_of(
+        """
+        def sum(values): ...
+        here(sum, max, keras.Model)
+        """
+    )
+    assert [model.infer.names.is_builtin(arg.value) for arg in here(model).args] == [False, True, False]

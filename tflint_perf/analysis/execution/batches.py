@@ -253,8 +253,7 @@ class Batches:
         if isinstance(given, cst.Call):
             keeps = has(self._infer.names.qualified(given.func), *_KEEPING_ROWS)
             return keeps and bool(given.args) and self._is_generated(given.args[0].value, depth + 1)
-        found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
-        bindings = found[1] if found is not None else []
+        bindings = self._infer.bindings(given)
         return bool(bindings) and all(self._gives_generated(binding, depth) for binding in bindings)
 
     def _gives_generated(self, binding: Binding, depth: int) -> bool:
@@ -292,9 +291,9 @@ class Batches:
         loop = self._loops.innermost_loop(call)
         if loop is None or not isinstance(receiver, cst.Name):
             return False
-        found = self._infer.bindings_reaching(receiver)
-        return found is not None and any(
-            loop in loops_around(binding.at.block.loop) and binding.kind == "assign" for binding in found[1]
+        return any(
+            loop in loops_around(binding.at.block.loop) and binding.kind == "assign"
+            for binding in self._infer.bindings(receiver)
         )
 
     def _is_cut_further(self, call: cst.Call, given: cst.BaseExpression) -> bool:
@@ -321,13 +320,12 @@ class Batches:
 
     def _is_element(self, given: cst.BaseExpression) -> bool:
         """Whether `given` is what a loop takes, as it comes."""
-        found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
-        return found is not None and bool(found[1]) and all(binding.kind == "for" for binding in found[1])
+        bindings = self._infer.bindings(given)
+        return bool(bindings) and all(binding.kind == "for" for binding in bindings)
 
     def _may_be_whole(self, given: cst.BaseExpression) -> bool:
         """Whether `given` is a parameter for which one caller gives a batch, and another nobody knows how much."""
-        found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
-        parameters = [b for b in found[1] if b.kind == "param"] if found is not None else []
+        parameters = [b for b in self._infer.bindings(given) if b.kind == "param"]
         sizes = {self.size(value) for parameter in parameters for value in self._sizes.given(parameter)}
         return len(sizes) > 1 and "unknown" in sizes
 
@@ -349,8 +347,7 @@ class Batches:
         """The expressions that `node` is, or is assigned or runs over where it is a name."""
         if not isinstance(node, cst.Name):
             return [node]
-        found = self._infer.bindings_reaching(node)
-        values = [b.value for b in found[1] if b.value is not None] if found is not None else []
+        values = [b.value for b in self._infer.bindings(node) if b.value is not None]
         return [node, *values]
 
 

@@ -471,8 +471,7 @@ class Handed:
         one = string(node)
         if one is not None:
             return [one]
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        match found[1] if found is not None else []:
+        match self._infer.bindings(node):
             case [Binding(kind="for", value=cst.BaseExpression() as iterable, path=())]:
                 texts = [string(item) for item in written_out(self._infer, iterable) or ()]
                 return [text for text in texts if text is not None] if texts and None not in texts else None

@@ -110,9 +110,9 @@ class Told:
 
     def to(self, function: Function, node: cst.BaseExpression) -> Given | None:
         """The same where `node` stands for the function, or is the call that makes it: `make_parser(training=False)`."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        if found is not None and len(found[1]) == 1 and found[1][0].path == ():
-            node = found[1][0].value or node
+        bindings = self._infer.bindings(node)
+        if len(bindings) == 1 and bindings[0].path == ():
+            node = bindings[0].value or node
         makers = self._calls.targets(node) if isinstance(node, cst.Call) else []
         if len(makers) == 1 and isinstance(node, cst.Call):
             return self.by_call(makers[0], node)

@@ -49,8 +49,7 @@ def _added(name: str, loop: Loop) -> Iterator[cst.BaseExpression]:
 def _sources(infer: Inference, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """An expression, and where it is a name what was assigned to it."""
     yield node
-    found = infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-    for binding in found[1] if found is not None else ():
+    for binding in infer.bindings(node):
         if binding.kind == "assign" and binding.value is not None:
             yield binding.value
 

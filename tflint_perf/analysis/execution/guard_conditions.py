@@ -92,8 +92,7 @@ class GuardConditions:
             case cst.Call():
                 return [each.value for target in self._calls.targets(asked) for each in target.returns]
             case cst.Name():
-                found = self._infer.bindings_reaching(asked)
-                bindings = found[1] if found is not None else []
+                bindings = self._infer.bindings(asked)
                 is_plain = all(binding.kind == "assign" and not binding.path for binding in bindings)
                 return [binding.value for binding in bindings] if is_plain else []
             case cst.Subscript(value=holder, slice=[cst.SubscriptElement(cst.Index(key))]):
@@ -103,9 +102,9 @@ class GuardConditions:
 
     def _dicts(self, holder: cst.BaseExpression) -> list[cst.BaseExpression | None]:
         """The dicts that a name stands for, which stand in the code or are what a function of the file gives."""
-        found = self._infer.bindings_reaching(holder) if isinstance(holder, cst.Name) else None
+        bindings = self._infer.bindings(holder)
         dicts: list[cst.BaseExpression | None] = []
-        for binding in found[1] if found is not None else ():
+        for binding in bindings:
             made = binding.value if binding.kind == "assign" and binding.path == () else None
             targets = self._calls.targets(made) if isinstance(made, cst.Call) else []
             dicts += [each.value for target in targets for each in target.returns] or [made]
@@ -230,12 +229,8 @@ class GuardConditions:
         """Whether `node` is the counter of a loop, or the number before or after it: `step`, `step + 1`."""
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add | cst.Subtract):
             node = node.left if self._infer.integers.only(node.right) is not None else node
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        return (
-            found is not None
-            and bool(found[1])
-            and all(is_count(self._infer, binding) for binding in found[1])
-        )
+        bindings = self._infer.bindings(node)
+        return bool(bindings) and all(is_count(self._infer, binding) for binding in bindings)
 
     def _is_counter(self, node: cst.BaseExpression) -> bool:
         return isinstance(node, cst.Name | cst.Attribute) and self._infer.value(node).kind in (

@@ -251,8 +251,7 @@ class Invariance:
         return False
 
     def _name_varies(self, name: cst.Name, loop: Loop, seen: set[Binding]) -> bool:
-        reaching = self._infer.bindings_reaching(name)
-        for binding in reaching[1] if reaching is not None else ():
+        for binding in self._infer.bindings(name):
             if binding.kind == "import" or not self.is_bound_in(binding, loop):
                 continue
             if binding in seen or binding.kind != "assign" or binding.value is None:

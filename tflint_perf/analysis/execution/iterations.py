@@ -133,8 +133,7 @@ class Iterations:
         return self._most(given, traced, depth + 1)
 
     def _of_name(self, node: cst.Name, traced: bool, depth: int) -> float:
-        found = self._infer.bindings_reaching(node)
-        bindings = found[1] if found is not None else []
+        bindings = self._infer.bindings(node)
         if not bindings or self._counts_parts(node):
             return 0
         meanwhile: frozenset[object] = frozenset(self._filling)
@@ -229,8 +228,7 @@ class Iterations:
         return False
 
     def _name_counts(self, node: cst.Name, traced: bool) -> bool:
-        found = self._infer.bindings_reaching(node)
-        bindings = found[1] if found is not None else []
+        bindings = self._infer.bindings(node)
         if not bindings:
             return False
         kind = self._infer.value(node).kind

@@ -63,8 +63,8 @@ def _names(node: cst.BaseExpression) -> list[str] | None:
 def _is_backend(infer: Inference, node: cst.BaseExpression) -> bool:
     """Whether `node` is the name of Keras's backend, or a name for that."""
     if isinstance(node, cst.Name):
-        found = infer.bindings_reaching(node)
-        if found is None or len(found[1]) != 1 or found[1][0].value is None or found[1][0].path != ():
+        bindings = infer.bindings(node)
+        if len(bindings) != 1 or bindings[0].value is None or bindings[0].path != ():
             return False
-        node = found[1][0].value
+        node = bindings[0].value
     return isinstance(node, cst.Call) and has(infer.names.qualified(node.func), "tells-backend")

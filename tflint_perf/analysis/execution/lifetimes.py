@@ -93,8 +93,7 @@ class Lifetimes:
 
     def given_as(self, node: cst.BaseExpression, depth: int = 0) -> cst.BaseExpression:
         """What callers call the object of a short life that `node` stands for: the argument, where it is a parameter."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        params = [binding for binding in found[1] if binding.kind == "param"] if found is not None else []
+        params = [binding for binding in self._infer.bindings(node) if binding.kind == "param"]
         function = self._infer.names.function_with.get(params[0].node) if params else None
         given = self._calls.arguments(function, params[0].name) if function is not None else []
         if not given or not isinstance(given[0], cst.Name | cst.Attribute) or depth > CALLS_DEEP:
@@ -155,7 +154,7 @@ class Lifetimes:
 
     def _parameter(self, node: cst.BaseExpression) -> str | None:
         """The parameter that `node` hands back as it came."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        if found is not None and len(found[1]) == 1 and found[1][0].kind == "param":
-            return found[1][0].name
+        bindings = self._infer.bindings(node)
+        if len(bindings) == 1 and bindings[0].kind == "param":
+            return bindings[0].name
         return None

@@ -900,7 +900,7 @@ class Actions:
             binding.kind in ("for", "comprehension")
             for part in callee.slice
             for name in names_read(part)
-            for binding in (self._infer.bindings_reaching(name) or (None, ()))[1]
+            for binding in self._infer.bindings(name)
         )
 
     def _is_made_for_one_of_several(self, call: cst.Call, function: Function | None) -> bool:
@@ -912,7 +912,7 @@ class Actions:
             binding.kind == "for" and binding.value is loop.iterable
             for inner in function.calls
             for name in names_read(inner.func)
-            for binding in (self._infer.bindings_reaching(name) or (None, ()))[1]
+            for binding in self._infer.bindings(name)
         )
 
     def is_made_here(self, callee: cst.BaseExpression) -> bool:

@@ -77,19 +77,14 @@ class OpLoops:
 
     def _reads_last_iteration(self, use: cst.Name, loop: Loop) -> bool:
         parent = self._walk.parents.get(use)
-        if isinstance(parent, cst.AugAssign) and parent.target is use:
-            reached = self._bindings_before(use)
-        elif is_read(self._walk.parents, use):
-            reached = (self._infer.bindings_reaching(use) or (None, []))[1]
-        else:
+        is_added_to = isinstance(parent, cst.AugAssign) and parent.target is use
+        if not is_added_to and not is_read(self._walk.parents, use):
             return False
+        # What `x += …` may add to is itself, too, in the iteration before.
+        reached = self._infer.bindings(use)
         order = self._infer.place(use).order
         within = [b for b in reached if self._invariance.is_bound_in(b, loop) and b.node is not loop.node]
         return any(b.at.order >= order and b.at is not loop.at for b in within) and len(within) < len(reached)
-
-    def _bindings_before(self, target: cst.Name) -> list[Binding]:
-        """The bindings that `x += …` may add to: itself, in the iteration before, among them."""
-        return (self._infer.bindings_reaching(target) or (None, []))[1]
 
     def updated_tensors(self, loop: Loop) -> list[str]:
         """The tensors that each iteration of `loop` computes by ops from what the one before it left."""

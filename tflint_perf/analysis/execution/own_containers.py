@@ -198,13 +198,13 @@ class OwnContainers:
 
     def _only_binding(self, holder: cst.BaseExpression, kinds: tuple[str, ...]) -> Binding | None:
         """The one assignment that gives a name its value, if that is of one of these kinds."""
-        found = self._infer.bindings_reaching(holder) if isinstance(holder, cst.Name) else None
-        if found is None or len(found[1]) != 1:
+        bindings = self._infer.bindings(holder)
+        if len(bindings) != 1:
             return None
-        value = found[1][0].value
-        if value is not None and found[1][0].path:
+        value = bindings[0].value
+        if value is not None and bindings[0].path:
             value = holder  # a part of it: `losses, rates = [], []`
-        return found[1][0] if value is not None and self._infer.value(value).kind in kinds else None
+        return bindings[0] if value is not None and self._infer.value(value).kind in kinds else None
 
 
 def _holder(call: cst.Call) -> cst.BaseExpression:

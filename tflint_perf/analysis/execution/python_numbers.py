@@ -201,8 +201,7 @@ class Numbers:
             return frozenset()
         found: frozenset[Change] = frozenset()
         for name in names_read(node):
-            reaching = self._infer.bindings_reaching(name)
-            for binding in reaching[1] if reaching is not None else ():
+            for binding in self._infer.bindings(name):
                 if binding.kind == "param":
                     found |= frozenset().union(*(self._changes(v, depth + 1) for v in self._given(binding)))
                     found |= {change for _, change in self._given_elsewhere(binding) if change is not None}

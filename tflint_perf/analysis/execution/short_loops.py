@@ -150,9 +150,9 @@ def runs_over_files(infer: Inference, loop: Loop | None) -> bool:
     if loop is not None and isinstance(loop.node, cst.For) and _names_file(infer, loop.node):
         return True
     iterable = source(infer, iterable) if iterable is not None else None
-    found = infer.bindings_reaching(iterable) if isinstance(iterable, cst.Name) else None
-    if found is not None and len(found[1]) == 1 and found[1][0].path == ():
-        iterable = found[1][0].value
+    bindings = infer.bindings(iterable)
+    if len(bindings) == 1 and bindings[0].path == ():
+        iterable = bindings[0].value
     return isinstance(iterable, cst.Call) and has(
         infer.names.qualified(iterable.func), "lists-files", "walks-files", "lists-devices"
     )

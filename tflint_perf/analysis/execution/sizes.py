@@ -132,21 +132,20 @@ class Sizes:
 
     def sources(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
         """`node`, and where it is a name the expressions that it is assigned."""
-        found = self.infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        assigned = [b for b in found[1] if b.kind == "assign" and b.path == ()] if found is not None else []
+        assigned = [b for b in self.infer.bindings(node) if b.kind == "assign" and b.path == ()]
         return [node, *(binding.value for binding in assigned if binding.value is not None)]
 
     # Names and attributes
 
     def _name(self, node: cst.Name) -> Size | None:
-        found = self.infer.bindings_reaching(node)
-        if found is None or not found[1]:
+        bindings = self.infer.bindings(node)
+        if not bindings:
             return "unknown"
-        if all(is_empty_list(self.infer, binding) for binding in found[1]) and (
-            names_a_batch(node.value) or self._is_filled_from_batch(node, found[1])
+        if all(is_empty_list(self.infer, binding) for binding in bindings) and (
+            names_a_batch(node.value) or self._is_filled_from_batch(node, bindings)
         ):
             return "batch"
-        return join(self._binding(b) for b in found[1] if b.kind not in ("augment", "delete"))
+        return join(self._binding(b) for b in bindings if b.kind not in ("augment", "delete"))
 
     def _is_filled_from_batch(self, node: cst.Name, made: list[Binding]) -> bool:
         """Whether a loop over the samples of a batch adds to the list `node`, which is made outside it."""
@@ -297,10 +296,9 @@ class Sizes:
     def gives_batches(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is a Keras generator of batches: `generator.flow_from_directory(…)`, or a name of it."""
         if isinstance(node, cst.Name):
-            found = self.infer.bindings_reaching(node)
-            return found is not None and any(
+            return any(
                 binding.kind == "assign" and binding.path == () and is_flow(binding.value)
-                for binding in found[1]
+                for binding in self.infer.bindings(node)
             )
         return is_flow(node)
 
@@ -308,8 +306,7 @@ class Sizes:
     def varies(self, node: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether `node` has another value in each iteration of a loop, here or where the function is called."""
         for name in names_read(node):
-            found = self.infer.bindings_reaching(name)
-            if found is not None and any(self._binding_varies(binding, depth) for binding in found[1]):
+            if any(self._binding_varies(binding, depth) for binding in self.infer.bindings(name)):
                 return True
         return False
 
@@ -590,9 +587,9 @@ def _new_array(sizes: Sizes, call: cst.Call, name: str, qualified: str) -> Size 
         shape = argument(call, _SHAPE_AT[name], "size") or keyword_argument(call, "shape")
     else:
         return None
-    found = sizes.infer.bindings_reaching(shape) if isinstance(shape, cst.Name) else None
-    if found is not None and len(found[1]) == 1:
-        given = _first_part(found[1][0].value)
+    bindings = sizes.infer.bindings(shape)
+    if len(bindings) == 1:
+        given = _first_part(bindings[0].value)
         shape = given if isinstance(given, cst.Tuple | cst.List) else shape
     shape = _first_part(shape)
     if isinstance(shape, cst.Tuple | cst.List):
@@ -616,10 +613,7 @@ def _joins_within_samples(call: cst.Call, name: str) -> bool:
 
 def _is_given_as_batch_size(sizes: Sizes, length: cst.BaseExpression) -> bool:
     """Whether `length` is a parameter for which a caller gives something named a batch size."""
-    found = sizes.infer.bindings_reaching(length) if isinstance(length, cst.Name) else None
-    given = (
-        [each for b in found[1] if b.kind == "param" for each in sizes.given(b)] if found is not None else []
-    )
+    given = [each for b in sizes.infer.bindings(length) if b.kind == "param" for each in sizes.given(b)]
     return any(names_a_batch_size(last_name(each)) for each in given)
 
 

@@ -91,8 +91,7 @@ class Usual:
 
     def _is_taken_each_time(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is what a loop goes through: `for gradient in gradients`."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        return found is not None and any(binding.kind == "for" for binding in found[1])
+        return any(binding.kind == "for" for binding in self._infer.bindings(node))
 
     def _is_told_each_time(self, node: cst.BaseExpression) -> bool:
         """Whether a call in the same loop gives `node`, which a condition asks for: `score = play()`, `if score is not

@@ -175,9 +175,9 @@ class Symbolic:
 
     def _stands_for(self, node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
         """What a name was given, where it stands for one thing."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        if found is not None and len(found[1]) == 1 and found[1][0].kind == "assign":
-            value = found[1][0].value
+        bindings = self._infer.bindings(node)
+        if len(bindings) == 1 and bindings[0].kind == "assign":
+            value = bindings[0].value
             if value is not None:
                 yield value
 
@@ -198,8 +198,7 @@ class Symbolic:
         below = depth + 1
         match node:
             case cst.Name():
-                found = self._infer.bindings_reaching(node)
-                bindings = [b for b in found[1] if b.kind != "augment"] if found is not None else []
+                bindings = [b for b in self._infer.bindings(node) if b.kind != "augment"]
                 return bool(bindings) and all(self._of_binding(b, path, below) for b in bindings)
             case cst.Tuple() | cst.List():
                 if not path or path[0] >= len(node.elements):

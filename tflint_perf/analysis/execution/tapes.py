@@ -96,9 +96,9 @@ def opened(infer: Inference, node: cst.With) -> Iterator[tuple[cst.Call, cst.Nam
     for item in node.items:
         made: cst.BaseExpression | None = item.item
         name: cst.CSTNode | None = item.asname.name if item.asname is not None else None
-        found = infer.bindings_reaching(made) if isinstance(made, cst.Name) else None
-        if found is not None and len(found[1]) == 1 and found[1][0].path == ():
-            made, name = found[1][0].value, name or found[1][0].node
+        bindings = infer.bindings(made)
+        if len(bindings) == 1 and bindings[0].path == ():
+            made, name = bindings[0].value, name or bindings[0].node
         if isinstance(made, cst.Call) and isinstance(name, cst.Name) and _is_made(infer, made):
             yield made, name
 

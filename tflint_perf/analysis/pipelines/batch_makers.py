@@ -176,8 +176,7 @@ class BatchMakers:
         given = argument(call, 0)
         if not isinstance(given, cst.Name) or library(self._infer.names.qualified(call.func)) != "tensorflow":
             return None
-        found = self._infer.bindings_reaching(given)
-        made = [b.value for b in found[1] if isinstance(b.value, cst.ListComp)] if found is not None else []
+        made = [b.value for b in self._infer.bindings(given) if isinstance(b.value, cst.ListComp)]
         added = [
             value for holder in self._filled.holders(given) for value in self._filled.added(holder, function)
         ]

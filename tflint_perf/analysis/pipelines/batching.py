@@ -93,8 +93,7 @@ class Batching:
         for put in self._infer.contents.puts(binding, scope):
             made = [put.value]
             for name in names_read(put.value):
-                found = self._infer.bindings_reaching(name)
-                made += [b.value for b in found[1] if b.value is not None] if found is not None else []
+                made += [b.value for b in self._infer.bindings(name) if b.value is not None]
             if any(names_a_batch(name) for node in made for name in _names_in(node)):
                 return True
         return False

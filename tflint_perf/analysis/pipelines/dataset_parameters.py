@@ -74,8 +74,7 @@ class DatasetParameters:
 
     def _iterator_made(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
         """What an iterator with a name was made of: `data` for `batches = iter(data)`."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        for binding in found[1] if found is not None else ():
+        for binding in self._infer.bindings(node):
             if isinstance(binding.value, cst.Call) and callee_name(binding.value) == "iter":
                 given = argument(binding.value, 0)
                 return given if isinstance(given, cst.Name | cst.Attribute) else None

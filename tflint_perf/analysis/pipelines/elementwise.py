@@ -69,10 +69,10 @@ def mapped_function(infer: Inference, node: cst.BaseExpression) -> Function | No
     """The lambda or local function that an expression stands for, as it was written: not a `partial` of it."""
     if isinstance(node, cst.Lambda):
         return infer.walk.functions.get(node)
-    found = infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-    if found is None or len(found[1]) != 1:
+    bindings = infer.bindings(node)
+    if len(bindings) != 1:
         return None
-    binding = found[1][0]
+    binding = bindings[0]
     if binding.kind == "def":
         return infer.walk.functions.get(binding.node)
     if binding.kind == "assign" and binding.path == () and isinstance(binding.value, cst.Lambda):

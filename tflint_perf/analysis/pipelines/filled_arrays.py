@@ -52,8 +52,7 @@ class FilledArrays:
 
     def _is_given(self, use: cst.Name, statement: cst.Assign) -> bool:
         """Whether a name may stand for what `statement` assigns."""
-        found = self._infer.bindings_reaching(use)
-        return found is not None and any(binding.value is statement.value for binding in found[1])
+        return any(binding.value is statement.value for binding in self._infer.bindings(use))
 
     def lists_arrays(self, function: Function) -> bool:
         """Whether a function gives back a list of arrays that a comprehension makes: `[mask_of(x) for x in batch]`."""
@@ -108,8 +107,7 @@ class FilledArrays:
 
     def _is_slice(self, name: cst.Name) -> bool:
         """Whether a name stands for some of the samples of a list: `batch = samples[start:end]`."""
-        found = self._infer.bindings_reaching(name)
-        made = [binding.value for binding in found[1]] if found is not None else []
+        made = [binding.value for binding in self._infer.bindings(name)]
         return bool(made) and all(
             isinstance(value, cst.Subscript)
             and isinstance(value.slice[0].slice, cst.Slice)
@@ -123,8 +121,7 @@ class FilledArrays:
         kind = self._infer.value(sample).kind
         if kind != "unknown" or not function.yields:
             return kind == "array"
-        found = self._infer.bindings_reaching(sample) if isinstance(sample, cst.Name) else None
-        made = [b.value for b in found[1]] if found is not None else []
+        made = [b.value for b in self._infer.bindings(sample)]
         return bool(made) and all(
             isinstance(value, cst.Call) and self._infer.value(value.func).kind in ("unknown", "function")
             for value in made
@@ -202,8 +199,7 @@ class FilledArrays:
                 func=cst.Attribute(value=cst.Name(value=holder), attr=cst.Name("append")),
                 args=[cst.Arg(value=cst.Name() as added)],
             ):
-                found = self._infer.bindings_reaching(added)
-                makers = [binding.value for binding in found[1]] if found is not None else []
+                makers = [binding.value for binding in self._infer.bindings(added)]
                 given = [r.value for r in function.returns]
                 return (
                     self._is_in_own_loop(call, function)

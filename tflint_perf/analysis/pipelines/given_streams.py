@@ -41,8 +41,7 @@ def _first(call: cst.Call) -> cst.BaseExpression:
 
 def _sources(infer: Inference, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """The name or attribute that an expression is; of what a method gives, also the object."""
-    found = infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-    for given in (node, *(binding.value for binding in (found[1] if found is not None else ()))):
+    for given in (node, *(binding.value for binding in infer.bindings(node))):
         if isinstance(given, cst.Call) and isinstance(given.func, cst.Attribute):
             yield given.func.value
         elif given is node:

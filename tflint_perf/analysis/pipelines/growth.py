@@ -190,13 +190,9 @@ class Growth:
     def _options(self, given: cst.BaseExpression) -> list[cst.BaseExpression]:
         """What an expression may stand for by a condition: `parse if labeled else parse_image`, or a name of that."""
         if isinstance(given, cst.Name) and self._infer.value(given).function is None:
-            found = self._infer.bindings_reaching(given)
-            made = (
-                [b.value for b in found[1] if b.kind == "assign" and b.path == ()]
-                if found is not None
-                else []
-            )
-            if found is not None and len(found[1]) == 1 and isinstance(made[0] if made else None, cst.IfExp):
+            bindings = self._infer.bindings(given)
+            made = [b.value for b in bindings if b.kind == "assign" and b.path == ()]
+            if len(bindings) == 1 and isinstance(made[0] if made else None, cst.IfExp):
                 given = made[0]  # type: ignore[assignment]
         return [given.body, given.orelse] if isinstance(given, cst.IfExp) else [given]
 
@@ -267,12 +263,7 @@ class Growth:
 
     def _is_reduced(self, node: cst.BaseExpression) -> bool:
         if isinstance(node, cst.Name):
-            found = self._infer.bindings_reaching(node)
-            made = (
-                [binding.value for binding in found[1] if binding.kind == "assign"]
-                if found is not None
-                else []
-            )
+            made = [binding.value for binding in self._infer.bindings(node) if binding.kind == "assign"]
             return any(isinstance(value, cst.Call) and self._is_reduced(value) for value in made)
         if not isinstance(node, cst.Call):
             return False
@@ -558,10 +549,10 @@ class EightBits:
             case cst.Tuple() if path and path[0] < len(node.elements):
                 return self._of_part(node.elements[path[0]].value, path[1:], depth + 1)
             case cst.Name() if path:
-                found = self._infer.bindings_reaching(node)
-                if found is None or len(found[1]) != 1 or found[1][0].kind != "assign":
+                bindings = self._infer.bindings(node)
+                if len(bindings) != 1 or bindings[0].kind != "assign":
                     return None
-                value, outer = found[1][0].value, found[1][0].path
+                value, outer = bindings[0].value, bindings[0].path
                 whole = (*outer, *path) if outer is not None else None
                 return self._of_part(value, whole, depth + 1) if value is not None and whole else None
         return self.of_array(node, depth + 1) if not path else None

@@ -291,8 +291,8 @@ class MadeForFit:
 
     def _made_at(self, given: cst.BaseExpression) -> cst.CSTNode:
         """Where `given`, the argument of a `fit`, is made, as far as one name shows."""
-        found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
-        made = found[1][0].value if found is not None and len(found[1]) == 1 else None
+        bindings = self._infer.bindings(given)
+        made = bindings[0].value if len(bindings) == 1 else None
         return made if made is not None else given
 
     def _has_makers(self, given: cst.BaseExpression | None) -> bool:

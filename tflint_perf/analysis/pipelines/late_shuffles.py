@@ -198,8 +198,7 @@ class LateShuffles:
         given = argument(stage.call, 0, "transformation_func")
         if not isinstance(given, cst.Name):
             return applied(stage.call) == _BUCKETING
-        found = self._infer.bindings_reaching(given)
-        made = [binding.value for binding in found[1]] if found is not None else []
+        made = [binding.value for binding in self._infer.bindings(given)]
         return bool(made) and all(
             isinstance(each, cst.Call) and callee_name(each) == _BUCKETING for each in made
         )

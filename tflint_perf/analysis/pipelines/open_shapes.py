@@ -58,8 +58,7 @@ class OpenShapes:
         """What runs Python for the tensor that `node` is, as it comes."""
         made = node
         if isinstance(node, cst.Name):
-            found = self._infer.bindings_reaching(node)
-            bindings = found[1] if found is not None else []
+            bindings = self._infer.bindings(node)
             if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].value is None:
                 return ""
             made = bindings[0].value

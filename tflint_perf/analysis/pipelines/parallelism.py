@@ -212,12 +212,7 @@ class Parallelism:
         )
 
     def _bound_to(self, node: cst.Name | cst.Attribute) -> Iterator[cst.BaseExpression]:
-        if isinstance(node, cst.Attribute):
-            bindings = self._infer.classes.bindings_of(node)
-        else:
-            found = self._infer.bindings_reaching(node)
-            bindings = found[1] if found is not None else []
-        for binding in bindings:
+        for binding in self._infer.given_to(node):
             if binding.kind == "assign" and binding.value is not None and binding.path == ():
                 yield binding.value
             else:

@@ -282,8 +282,7 @@ class Statefulness:
     def _of_makers(self, node: cst.BaseExpression) -> Nature | None:
         """The nature of an object by what makes it: a table, a random layer, a model of such layers; None for others."""
         if isinstance(node, cst.Name):
-            found = self._infer.bindings_reaching(node)
-            bindings = found[1] if found is not None else []
+            bindings = self._infer.bindings(node)
             if any(self._is_table(binding) for binding in bindings):
                 return "stateful"
         else:

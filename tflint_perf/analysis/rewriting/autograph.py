@@ -87,10 +87,9 @@ class AutoGraph:
         return value.klass is not None and self._infer.classes.makes_tuples(value.klass)
 
     def _is_bound_to_size(self, name: cst.Name) -> bool:
-        found = self._infer.bindings_reaching(name)
-        return found is not None and any(
+        return any(
             binding.value is not None and binding.path == () and is_size(binding.value)
-            for binding in found[1]
+            for binding in self._infer.bindings(name)
         )
 
     def _is_tensor(self, node: cst.BaseExpression) -> bool:

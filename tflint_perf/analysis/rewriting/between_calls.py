@@ -226,8 +226,7 @@ class BetweenCalls:
 
     def _written_out(self, node: cst.BaseExpression) -> int | None:
         """An integer that is written here, or where its name is bound."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        match found[1] if found is not None else []:
+        match self._infer.bindings(node):
             case [Binding(kind="assign", path=(), value=cst.BaseExpression() as value)]:
                 return integer(value)
         return integer(node)

@@ -61,8 +61,7 @@ class HostConditions:
     def _asks_rank(self, node: cst.CSTNode) -> bool:
         """Whether an expression is, or a name was given, what `tf.rank` says: a tensor, unlike `len(x.shape)`."""
         if isinstance(node, cst.Name):
-            found = self._infer.bindings_reaching(node)
-            values = [b.value for b in found[1] if b.kind == "assign"] if found is not None else []
+            values = [b.value for b in self._infer.bindings(node) if b.kind == "assign"]
             return any(self._asks_rank(part) for value in values if value for part in _calls_in(value))
         return isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "ranks")
 

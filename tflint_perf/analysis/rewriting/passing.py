@@ -69,8 +69,7 @@ class Passing:
             return False
         match node:
             case cst.Name():
-                found = self._infer.bindings_reaching(node)
-                return found is not None and any(self._is_told_to(b, depth) for b in found[1])
+                return any(self._is_told_to(b, depth) for b in self._infer.bindings(node))
             case cst.IfExp():
                 parts = [node.body, node.orelse]
             case cst.BinaryOperation() | cst.BooleanOperation():

@@ -16,17 +16,6 @@ _ALWAYS_EVALUATED = (
     cst.Arg, cst.Call, cst.Attribute, cst.Assign, cst.AnnAssign, cst.Expr, cst.Tuple, cst.List, cst.Element,
     cst.BinaryOperation, cst.UnaryOperation, cst.For, cst.Subscript,
 )  # fmt: skip
-_LEAVING = (
-    cst.Break,
-    cst.Continue,
-    cst.Return,
-    cst.Raise,
-    cst.Assert,
-    cst.Yield,
-    cst.Await,
-    cst.Try,
-    cst.TryStar,
-)
 
 
 class Places:

@@ -64,12 +64,7 @@ class Structures:
     def sources(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
         """What a tape was asked for the gradient by, where a value, or what a name was given, is that gradient."""
         if isinstance(node, cst.Name):
-            found = self._infer.bindings_reaching(node)
-            made = (
-                [b.value for b in found[1] if b.kind == "assign" and b.path == ()]
-                if found is not None
-                else []
-            )
+            made = [b.value for b in self._infer.bindings(node) if b.kind == "assign" and b.path == ()]
             node = made[0] if len(made) == 1 and made[0] is not None else node
         return (
             argument(node, 1, "sources") if isinstance(node, cst.Call) and self._is_gradient(node) else None

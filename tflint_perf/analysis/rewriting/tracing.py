@@ -403,8 +403,7 @@ class Tracing:
         """Whether an object is made, or taken from several, for each call."""
         if isinstance(node, cst.Call | cst.Subscript):
             return True
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        return found is not None and any(b.kind == "for" or b.at.block.loop is not None for b in found[1])
+        return any(b.kind == "for" or b.at.block.loop is not None for b in self._infer.bindings(node))
 
     def _is_fixed(self, node: cst.BaseExpression) -> bool:
         """Whether a name is bound once, outside every loop."""
@@ -412,12 +411,11 @@ class Tracing:
             return True
         if not isinstance(node, cst.Name):
             return isinstance(node, cst.Attribute)
-        found = self._infer.bindings_reaching(node)
+        bindings = self._infer.bindings(node)
         return (
-            found is not None
-            and len(found[1]) == 1
-            and found[1][0].kind in ("assign", "param")
-            and (found[1][0].at.block.loop is None)
+            len(bindings) == 1
+            and bindings[0].kind in ("assign", "param")
+            and (bindings[0].at.block.loop is None)
         )
 
 

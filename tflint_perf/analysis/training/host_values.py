@@ -502,8 +502,7 @@ class Takers:
         ):
             return False
         receiver = call.func.value
-        found = self._infer.bindings_reaching(receiver) if isinstance(receiver, cst.Name) else None
-        made = [binding.value for binding in found[1]] if found is not None else []
+        made = [binding.value for binding in self._infer.bindings(receiver)]
         names = [last_name(value.func) for value in made if isinstance(value, cst.Call)]
         return any(map(names_a_meter, (*names, last_name(receiver))))
 

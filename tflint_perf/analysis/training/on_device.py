@@ -102,8 +102,8 @@ class OnDevice:
             case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(name)), args=[_]):
                 return name in (*_RATES, "_decayed_lr") and self._infer.value(owner).kind == "optimizer"
             case cst.Call(func=cst.Name() as name, args=[_]):
-                found = self._infer.bindings_reaching(name)
-                made = found[1][0].value if found is not None and len(found[1]) == 1 else None
+                bindings = self._infer.bindings(name)
+                made = bindings[0].value if len(bindings) == 1 else None
                 return isinstance(made, cst.Call) and ".schedules." in self._infer.names.qualified(made.func)
         return False
 

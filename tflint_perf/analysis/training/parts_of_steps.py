@@ -166,6 +166,5 @@ class PartsOfSteps:
         for name in (name for target in statement.targets for name in target_names(target.target)):
             for use in names.mentions_in(function, name.value):
                 if is_read(self._walk.parents, use):
-                    found = self._infer.bindings_reaching(use)
-                    if found is not None and any(b.value is statement.value for b in found[1]):
+                    if any(b.value is statement.value for b in self._infer.bindings(use)):
                         yield use

@@ -250,9 +250,9 @@ class Programs:
     def _called(self, call: cst.Call) -> tuple[Value, ...]:
         """What a call may run: each function of a table that it takes one from, as in `trainers[args.algorithm](env)`."""
         func = call.func
-        found = self._infer.bindings_reaching(func) if isinstance(func, cst.Name) else None
-        if found is not None and len(found[1]) == 1 and found[1][0].kind == "assign" and not found[1][0].path:
-            func = found[1][0].value or func
+        bindings = self._infer.bindings(func)
+        if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path:
+            func = bindings[0].value or func
         match func:
             case cst.Subscript(value=table) | cst.Call(func=cst.Attribute(value=table, attr=cst.Name("get"))):
                 among = self._infer.value(table)

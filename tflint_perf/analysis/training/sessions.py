@@ -176,10 +176,9 @@ class Sessions:
 
     def _gives_variables(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.Name):
-            found = self._infer.bindings_reaching(node)
-            return found is not None and any(
+            return any(
                 isinstance(b.value, cst.Call) and self._gives_variables(b.value)
-                for b in found[1]
+                for b in self._infer.bindings(node)
                 if b.kind == "assign"
             )
         return isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "gives-variables")

@@ -137,12 +137,11 @@ class TrainCalls:
 
     def _is_made_elsewhere(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is made by something imported that is in no file of the project."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        return found is not None and any(
+        return any(
             isinstance(binding.value, cst.Call)
             and (dotted := self._infer.names.dotted(binding.value.func)) is not None
             and not self._infer.outside.module_texts(dotted)
-            for binding in found[1]
+            for binding in self._infer.bindings(node)
         )
 
     def hands_tape_on(self, call: cst.Call) -> bool:
@@ -201,14 +200,8 @@ class TrainCalls:
 
     def _is_train_op(self, node: cst.Name | cst.Attribute) -> bool:
         """Whether `node` is an op that an optimizer makes to be run."""
-        if isinstance(node, cst.Attribute):
-            bindings = self._infer.classes.bindings_of(node)
-        else:
-            found = self._infer.bindings_reaching(node)
-            bindings = found[1] if found is not None else []
-        return any(
-            isinstance(binding.value, cst.Call) and self.makes_train_op(binding.value) for binding in bindings
-        )
+        given = (binding.value for binding in self._infer.given_to(node))
+        return any(isinstance(value, cst.Call) and self.makes_train_op(value) for value in given)
 
     def runs_train_op(self, call: cst.Call) -> bool:
         """Whether `call` runs an op in a session that trains, by its name or by what made it."""
@@ -223,10 +216,7 @@ class TrainCalls:
 
     def _named_in(self, fetched: cst.BaseExpression) -> Iterator[cst.Name | cst.Attribute]:
         """What is fetched by name, also in a list that a name stands for: `fetches = [loss, train_op]`."""
-        found = self._infer.bindings_reaching(fetched) if isinstance(fetched, cst.Name) else None
-        lists = (
-            [binding.value for binding in found[1] if binding.kind == "assign"] if found is not None else []
-        )
+        lists = [binding.value for binding in self._infer.bindings(fetched) if binding.kind == "assign"]
         for part in (fetched, *lists):
             if part is fetched or isinstance(part, cst.List | cst.Tuple | cst.Dict):
                 yield from (node for node in descendants(part) if isinstance(node, cst.Name | cst.Attribute))
@@ -244,10 +234,9 @@ class TrainCalls:
 
     def _is_assignment(self, name: cst.Name) -> bool:
         """Whether `name` stands for an op that assigns to a variable, or for several of them."""
-        found = self._infer.bindings_reaching(name)
-        return found is not None and any(
+        return any(
             isinstance(node, cst.Call) and assigned(self._infer, node) is not None and self._computes(node)
-            for binding in found[1]
+            for binding in self._infer.bindings(name)
             if binding.kind == "assign" and binding.value is not None
             for node in _listed(binding.value)
         )

@@ -41,8 +41,7 @@ class TrainingSteps:
 
     def gives(self, node: cst.BaseExpression) -> cst.Call | None:
         """The call of a function with a gradient step whose result, or a part of it, a name stands for."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        made = [binding.value for binding in found[1]] if found is not None else []
+        made = [binding.value for binding in self._infer.bindings(node)]
         call = made[0] if len(made) == 1 else None
         if not isinstance(call, cst.Call):
             return None

@@ -47,8 +47,7 @@ class Gradients:
 
     def _is_tape(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is a tape, by the `with` that gives it its name, or by that name."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        if found is not None and any(binding.kind == "with" for binding in found[1]):
+        if any(binding.kind == "with" for binding in self._infer.bindings(node)):
             return True
         return bool(names_a_tape(last_name(node)))
 

@@ -148,6 +148,15 @@ class Inference:
             self._reaching[node] = self._bindings_reaching(node)
         return self._reaching[node]
 
+    def bindings(self, node: cst.CSTNode | None) -> list[Binding]:
+        """The bindings from which a name may have its value; none of what is no name, or is bound nowhere in the file."""
+        found = self.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        return found[1] if found is not None else []
+
+    def given_to(self, node: cst.CSTNode | None) -> list[Binding]:
+        """What gives its value to a name, or to an attribute of an object that the nearest class of this file writes to."""
+        return self.classes.bindings_of(node) if isinstance(node, cst.Attribute) else self.bindings(node)
+
     def _bindings_reaching(self, node: cst.Name) -> tuple[Scope, list[Binding]] | None:
         scope = self.names.scope_of(node)
         found = self.names.lookup(node.value, scope)

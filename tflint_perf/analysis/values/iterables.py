@@ -76,8 +76,7 @@ def wrapper(infer: Inference, node: cst.BaseExpression) -> Wrapper | None:
     given."""
     if isinstance(node, cst.Call):
         return _wrapper(infer, node)
-    found = infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-    match found[1] if found is not None else []:
+    match infer.bindings(node):
         case [Binding(kind="assign", path=(), value=cst.Call() as made)]:
             named = _wrapper(infer, made)
             return named if named is not None and named.how.lazily and not named.how.goes_on else None

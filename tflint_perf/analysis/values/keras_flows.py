@@ -39,16 +39,9 @@ def _is_generator(infer: Inference, node: cst.BaseExpression, depth: int) -> boo
             function = infer.value(node.func).function
             returned = function.returns if function is not None and depth < CALLS_DEEP else ()
             return any(r.value is not None and _is_generator(infer, r.value, depth + 1) for r in returned)
-        case cst.Name() if depth < CALLS_DEEP:
-            found = infer.bindings_reaching(node)
-            bindings = found[1] if found is not None else []
-        case cst.Attribute() if depth < CALLS_DEEP:
-            bindings = infer.classes.bindings_of(node)
-        case _:
-            return False
-    return any(
+    return depth < CALLS_DEEP and any(
         binding.value is not None and binding.path == () and _is_generator(infer, binding.value, depth + 1)
-        for binding in bindings
+        for binding in infer.given_to(node)
     )
 
 
@@ -73,12 +66,8 @@ class Makers:
                 yield from self._of_call(node, path, depth + 1)
             case cst.Tuple() | cst.List() if path and path[0] < len(node.elements):
                 yield from self._of(node.elements[path[0]].value, path[1:], depth + 1)
-            case cst.Name():
-                found = self._infer.bindings_reaching(node)
-                for binding in found[1] if found is not None else ():
-                    yield from self._of_binding(binding, path, depth + 1)
-            case cst.Attribute():
-                for binding in self._infer.classes.bindings_of(node):
+            case cst.Name() | cst.Attribute():
+                for binding in self._infer.given_to(node):
                     yield from self._of_binding(binding, path, depth + 1)
 
     def _of_call(self, call: cst.Call, path: tuple[int, ...], depth: int) -> Iterator[cst.Call]:

@@ -52,9 +52,11 @@ class Scalars:
             case cst.Integer() | cst.Float():
                 return True
             case cst.Name():
-                found = self._infer.bindings_reaching(node)
-                bindings = found[1] if found is not None else []
-                return _all(self._of_binding(b, path, depth) for b in bindings if b.kind != "augment")
+                return _all(
+                    self._of_binding(b, path, depth)
+                    for b in self._infer.bindings(node)
+                    if b.kind != "augment"
+                )
             case cst.Call():
                 return self._of_call(node, path, depth)
             case cst.BinaryOperation():

@@ -154,8 +154,7 @@ def bindings_of(infer: Inference, node: cst.Name | cst.Attribute) -> list[Bindin
     """The bindings whose value a name, or an attribute of an object or class of this file, may have where it stands."""
     if isinstance(node, cst.Attribute):
         return infer.classes.bindings_of(node) or _of_class(infer, node)
-    found = infer.bindings_reaching(node)
-    return found[1] if found is not None else []
+    return infer.bindings(node)
 
 
 def _of_class(infer: Inference, node: cst.Attribute) -> list[Binding]:
