@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tflint_perf.analysis.links.summary import Part, Thing
 from tflint_perf.analysis.values.caller import Batch, Caller, Callers, Given
-from tflint_perf.analysis.values.outside import PROGRAMS, RUN_OVER, ClassFacts, Hindrance, Mapped
+from tflint_perf.analysis.values.outside import PROGRAMS, RUN_OVER, ClassFacts, Hindrance, Mapped, Outside
 from tflint_perf.analysis.values.values import (
     COMPILER,
     STREAMS,
@@ -25,8 +25,8 @@ from tflint_perf.project.modules import Files, Found
 _LONGEST = 12
 
 
-class Linked:
-    """What the other files of a project say to one of them: an `Outside`."""
+class Linked(Outside):
+    """What the other files of a project say to one of them."""
 
     def __init__(
         self,

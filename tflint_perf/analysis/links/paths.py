@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tflint_perf.analysis.python.names import canonical
-from tflint_perf.analysis.values.outside import ClassFacts, Nothing
+from tflint_perf.analysis.values.outside import ClassFacts, Outside
 from tflint_perf.analysis.values.values import UNKNOWN, Value
 
 # Imports that lead to no file of a project, as far as this tool asks.
@@ -12,7 +12,7 @@ _NOT_OURS = frozenset(
 )
 
 
-class Paths(Nothing):
+class Paths(Outside):
     """An `Outside` that knows nothing of other files but the way to them: what a summary is made with."""
 
     def value(self, dotted: str) -> Value:

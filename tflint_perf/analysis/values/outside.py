@@ -59,94 +59,125 @@ class Hindrance:
     may: bool = False
 
 
-class Outside(Protocol):
-    """What a model may ask about the other files. `path` is a value's `outside`."""
+class Outside:
+    """What a model may ask about the other files, with the answers of a file that has none. `path` is a value's `outside`."""
 
     def value(self, dotted: str) -> Value:
         """What a name that this file imports stands for, by its dotted name as it is imported."""
+        return UNKNOWN
 
     def member(self, path: str, name: str) -> Value:
         """A method or attribute of such a value."""
+        return UNKNOWN
 
     def integers(self, path: str) -> tuple[int, ...]:
         """All integers that a name of another file may stand for; none where one of them is not in sight."""
+        return ()
 
     def called(self, path: str) -> Value:
         """What calling it gives."""
+        return UNKNOWN
 
     def makes(self, path: str) -> bool:
         """Whether it is, or calling it gives, tensors that the device made."""
+        return False
 
     def makes_batches(self, path: str) -> Batch | None:
         """How it, or what it is a generator or an object of, makes batches on the host; None where it makes none."""
+        return None
 
     def gives_batches(self, path: str, part: tuple[int, ...]) -> Batch | None:
         """How the batches are made that are taken from what calling it gives, or from a part of that."""
+        return None
 
     def acts(self, path: str) -> bool:
         """Whether calling it makes a gradient step or an inference call."""
+        return False
 
     def has_step_loop(self, path: str) -> bool:
         """Whether calling it runs a step loop."""
+        return False
 
     def trains_whole(self, path: str) -> bool:
         """Whether calling it trains a model from beginning to end, over several epochs."""
+        return False
 
     def trains(self, path: str) -> bool:
         """Whether calling it trains a model."""
+        return False
 
     def may_train(self, path: str) -> bool:
         """Whether calling it calls what, by its name, trains an object of which its file does not know the class."""
+        return False
 
     def plays(self, path: str) -> bool:
         """Whether calling it acts in an environment."""
+        return False
 
     def takes(self, path: str) -> tuple[tuple[str, int], ...]:
         """The parameters whose elements calling it takes into steps as they come, each with its place."""
+        return ()
 
     def gives_back(self, path: str) -> tuple[tuple[str, int], ...]:
         """The parameter that calling it gives back as it was given, with its place."""
+        return ()
 
     def mapped(self, path: str) -> Mapped:
         """What it does as a function given to `Dataset.map`."""
+        return Mapped()
 
     def hindrance(self, path: str) -> Hindrance | None:
         """What stands against tracing what calling it runs, and where; None where nothing is known to."""
+        return None
 
     def hindrance_of_compiled(self, path: str) -> str:
         """What is seen to stand against tracing it where TensorFlow compiles it, and where; "" for nothing."""
+        return ""
 
     def takes_tensors(self, path: str) -> bool:
         """Whether a compiled function may make tensors of its arguments, by an `input_signature`."""
+        return True
 
     def hindered_import(self) -> tuple[str, str] | None:
         """The name of the first function that TensorFlow compiles, in the modules that this file imports and in those that
         these import, of which something is known to stand against that, and what."""
+        return None
 
     def class_facts(self, path: str) -> ClassFacts:
         """What kind of class it is."""
+        return ClassFacts()
 
     def callers(self, function: str) -> tuple[Caller, ...]:
         """Who in other files calls a function of this file: "train_step", "Agent.learn"; or `PROGRAMS`, which import it."""
+        return ()
 
     def given(self, function: str, parameter: str, place: int) -> Value:
         """What callers in other files are known to give as a parameter."""
+        return UNKNOWN
 
     def methods_sought(self) -> frozenset[str]:
         """The names of methods of which it is asked who calls them, also of objects that are given as parameters."""
+        return frozenset()
 
     def module_texts(self, *dotted: str) -> tuple[bytes, ...]:
         """The texts of the modules that imported names are in, and of all files of the project that these import; none
         where they are in no file of the project."""
+        return ()
 
     def needs_older(self, *release: int) -> bool:
         """Whether the project says that it needs TensorFlow before that release: `needs_older(2, 9)`."""
+        return False
 
     def keras_runs_elsewhere(self) -> bool:
         """Whether the project says that it needs Keras and another framework that it runs on, and not TensorFlow."""
+        return False
 
     def runs_on_cpus(self) -> bool:
         """Whether the project says that it needs a TensorFlow that is built for CPUs, and no other."""
+        return False
+
+
+NOTHING = Outside()
 
 
 @runtime_checkable
@@ -161,125 +192,6 @@ class AskedAboutCallers(Protocol):
 
     def is_called_by_none(self, bases: Iterable[str]) -> bool:
         """Whether it is known that no other file runs anything of this one, given the paths of its classes' bases."""
-
-
-class Nothing:
-    """No other files."""
-
-    def value(self, dotted: str) -> Value:
-        """Unknown."""
-        return UNKNOWN
-
-    def member(self, path: str, name: str) -> Value:
-        """Unknown."""
-        return UNKNOWN
-
-    def integers(self, path: str) -> tuple[int, ...]:
-        """Unknown."""
-        return ()
-
-    def called(self, path: str) -> Value:
-        """Unknown."""
-        return UNKNOWN
-
-    def makes(self, path: str) -> bool:
-        """No."""
-        return False
-
-    def makes_batches(self, path: str) -> Batch | None:
-        """None."""
-        return None
-
-    def gives_batches(self, path: str, part: tuple[int, ...]) -> Batch | None:
-        """None."""
-        return None
-
-    def acts(self, path: str) -> bool:
-        """No."""
-        return False
-
-    def has_step_loop(self, path: str) -> bool:
-        """No."""
-        return False
-
-    def trains_whole(self, path: str) -> bool:
-        """No."""
-        return False
-
-    def trains(self, path: str) -> bool:
-        """No."""
-        return False
-
-    def may_train(self, path: str) -> bool:
-        """No."""
-        return False
-
-    def plays(self, path: str) -> bool:
-        """No."""
-        return False
-
-    def takes(self, path: str) -> tuple[tuple[str, int], ...]:
-        """None."""
-        return ()
-
-    def gives_back(self, path: str) -> tuple[tuple[str, int], ...]:
-        """None."""
-        return ()
-
-    def mapped(self, path: str) -> Mapped:
-        """Nothing known."""
-        return Mapped()
-
-    def hindrance(self, path: str) -> Hindrance | None:
-        """Nothing."""
-        return None
-
-    def hindrance_of_compiled(self, path: str) -> str:
-        """Nothing."""
-        return ""
-
-    def takes_tensors(self, path: str) -> bool:
-        """Nothing known."""
-        return True
-
-    def hindered_import(self) -> tuple[str, str] | None:
-        """Nothing."""
-        return None
-
-    def class_facts(self, path: str) -> ClassFacts:
-        """Nothing known."""
-        return ClassFacts()
-
-    def callers(self, function: str) -> tuple[Caller, ...]:
-        """Nobody."""
-        return ()
-
-    def given(self, function: str, parameter: str, place: int) -> Value:
-        """Unknown."""
-        return UNKNOWN
-
-    def methods_sought(self) -> frozenset[str]:
-        """None."""
-        return frozenset()
-
-    def module_texts(self, *dotted: str) -> tuple[bytes, ...]:
-        """None."""
-        return ()
-
-    def needs_older(self, *release: int) -> bool:
-        """No."""
-        return False
-
-    def keras_runs_elsewhere(self) -> bool:
-        """No."""
-        return False
-
-    def runs_on_cpus(self) -> bool:
-        """No."""
-        return False
-
-
-NOTHING = Nothing()
 
 
 def name_given(function: Function) -> str:
