@@ -121,13 +121,10 @@ def _call_alone(
         return tensors
     passed, imports = tensors
     made = own.called(owner, given, _laid_out_as(edit, call, [passed, *more.passed]))
+    made = _as_arrays(edit, call, made) if is_prediction else made
     return Repair(
         f"Call the model by a `@{own.decorator}` of its own",
-        [
-            *(own.imports or imports),
-            *own.edits,
-            edit.replace(call, _as_arrays(edit, call, made) if is_prediction else made),
-        ],
+        [*(own.imports or imports), *own.edits, edit.replace(call, made)],
         safe=False,
         may_change=TRACED,
         bold=bold,

@@ -136,8 +136,7 @@ class AssignLoops:
             case [Binding(kind="assign", value=cst.Attribute() as value, path=())]:
                 return self._variables(value)
             case [Binding(kind="param") as parameter]:
-                function = self._infer.names.function_with.get(parameter.node)
-                given = self._calls.arguments(function, parameter.name) if function is not None else []
+                given = self._calls.given(parameter)
                 each = [self._variables(value) if isinstance(value, cst.Attribute) else [] for value in given]
                 return [value for values in each for value in values] if all(each) else []
         return []

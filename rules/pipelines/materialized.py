@@ -24,6 +24,7 @@ from tflint_perf.analysis.python.syntax import (
     is_name,
     last_name,
     mentions,
+    statements_of,
     target_names,
 )
 from tflint_perf.analysis.values.calls import CallGraph
@@ -410,7 +411,7 @@ def _keeps(node: cst.BaseExpression, target: cst.BaseExpression) -> bool:
 def _only_keeps(loop: cst.For) -> bool:
     """Whether `loop` does nothing but append, and appends its elements or their first parts."""
     kept = []
-    for statement in _statements(loop):
+    for statement in statements_of(loop.body):
         call = statement.value if isinstance(statement, cst.Expr) else None
         if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or len(call.args) != 1:
             return False
@@ -422,7 +423,7 @@ def _only_keeps(loop: cst.For) -> bool:
 
 def _only_counts(loop: cst.For) -> bool:
     """Whether `loop` does nothing but count, `count += 1`."""
-    match list(_statements(loop)):
+    match list(statements_of(loop.body)):
         case [cst.AugAssign(target=cst.Name(), operator=cst.AddAssign(), value=added)]:
             return integer(added) == 1
         case [
@@ -433,11 +434,3 @@ def _only_counts(loop: cst.For) -> bool:
         ]:
             return count == before and integer(added) == 1
     return False
-
-
-def _statements(loop: cst.For) -> Iterator[cst.CSTNode]:
-    for line in loop.body.body:
-        if isinstance(line, cst.SimpleStatementLine):
-            yield from line.body
-        else:
-            yield line

@@ -326,7 +326,7 @@ class Batches:
     def _may_be_whole(self, given: cst.BaseExpression) -> bool:
         """Whether `given` is a parameter for which one caller gives a batch, and another nobody knows how much."""
         parameters = [b for b in self._infer.bindings(given) if b.kind == "param"]
-        sizes = {self.size(value) for parameter in parameters for value in self._sizes.given(parameter)}
+        sizes = {self.size(value) for parameter in parameters for value in self._calls.given(parameter)}
         return len(sizes) > 1 and "unknown" in sizes
 
     def _parts(self, given: cst.BaseExpression, depth: int = 0) -> list[cst.BaseExpression]:

@@ -14,7 +14,7 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.conditions import exits_before
 from tflint_perf.analysis.python.reach import leads_to, remembered
-from tflint_perf.analysis.python.scopes import Function, Loop
+from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants, last_statement, names_read
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
@@ -196,7 +196,7 @@ class GuardedTraining:
         while waiting:
             here = waiting.pop()
             loop, function = self._loops.step_loop(here), self._calls.function_at(here)
-            calls = _calls_in(loop) if loop is not None else function.calls if function is not None else []
+            calls = loop.all_calls if loop is not None else function.calls if function is not None else []
             yield from (call for call in calls if call not in ways)
             if loop is None and function is not None and function not in seen:
                 seen.add(function)
@@ -245,7 +245,3 @@ class GuardedTraining:
             # By its name, where nobody knows what it runs.
             return bool(names_training(callee_name(call))) or trains_by(self._infer, call) is not None
         return trains_by(self._infer, call) is not None or any(map(self._infer.outside.trains, called.paths))
-
-
-def _calls_in(loop: Loop) -> list[cst.Call]:
-    return [*loop.calls, *(call for inner in loop.inner for call in _calls_in(inner))]

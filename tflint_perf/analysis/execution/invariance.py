@@ -8,7 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop, Scope
-from tflint_perf.analysis.python.syntax import callee_name, descendants, target_names
+from tflint_perf.analysis.python.syntax import callee_name, descendants, is_of_names, target_names
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.mutations import ChangedPlaces, Written, changed_by_name
@@ -268,14 +268,8 @@ def bound_names(statement: cst.CSTNode) -> list[cst.Name] | None:
             return [statement.name]
         case cst.Assign():
             names = [name for target in statement.targets for name in target_names(target.target)]
-            plain = all(_is_plain(target.target) for target in statement.targets)
+            plain = all(is_of_names(target.target) for target in statement.targets)
             return names if plain and names else None
         case cst.AnnAssign() if isinstance(statement.target, cst.Name) and statement.value is not None:
             return [statement.target]
     return None
-
-
-def _is_plain(target: cst.CSTNode) -> bool:
-    if isinstance(target, cst.Tuple | cst.List):
-        return all(_is_plain(element.value) for element in target.elements)
-    return isinstance(target, cst.Name)

@@ -142,7 +142,7 @@ class Iterations:
     @remembered  # apart for each set of lists that are being measured, of which nothing is known meanwhile
     def _of_binding(self, binding: Binding, traced: bool, depth: int, _: frozenset[object]) -> float:
         if binding.kind == "param":
-            given = self._given(binding)
+            given = self._calls.given(binding)
             return max((self._most(value, traced, depth + 1) for value in given), default=0)
         if binding.kind != "assign" or binding.value is None or binding.path != ():
             return 0
@@ -193,10 +193,6 @@ class Iterations:
             found.append(loop)
             loop = loop.parent
         return found
-
-    def _given(self, parameter: Binding) -> list[cst.BaseExpression]:
-        function = self._infer.names.function_with.get(parameter.node)
-        return self._calls.arguments(function, parameter.name) if function is not None else []
 
     # Bounds that are not in sight
 

@@ -13,7 +13,6 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
-from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
 from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import part_at
@@ -36,7 +35,7 @@ class Lifetimes:
 
     def is_short(self, node: cst.BaseExpression) -> bool:
         """Whether the loop around `node`, or its function outside all loops, uses another object by that name each time."""
-        return self._is_new(node, (), self._loop_around(node), frozenset(), 0)
+        return self._is_new(node, (), self._loops.iteration_around(node), frozenset(), 0)
 
     def ends_with(self, node: cst.BaseExpression, loop: Loop) -> bool:
         """Whether each iteration of `loop`, in the same function as `node`, makes the object that `node` stands for."""
@@ -88,14 +87,16 @@ class Lifetimes:
             (bool(given) or bool(callers))
             and len(there) >= len(callers)
             and all(each.anew for each in there)
-            and all(self._is_new(each, (), self._loop_around(each), frozenset(), depth + 1) for each in given)
+            and all(
+                self._is_new(each, (), self._loops.iteration_around(each), frozenset(), depth + 1)
+                for each in given
+            )
         )
 
     def given_as(self, node: cst.BaseExpression, depth: int = 0) -> cst.BaseExpression:
         """What callers call the object of a short life that `node` stands for: the argument, where it is a parameter."""
         params = [binding for binding in self._infer.bindings(node) if binding.kind == "param"]
-        function = self._infer.names.function_with.get(params[0].node) if params else None
-        given = self._calls.arguments(function, params[0].name) if function is not None else []
+        given = self._calls.given(params[0]) if params else []
         if not given or not isinstance(given[0], cst.Name | cst.Attribute) or depth > CALLS_DEEP:
             return node
         return self.given_as(given[0], depth + 1)
@@ -105,13 +106,6 @@ class Lifetimes:
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         bindings = sorted(found[1], key=lambda binding: binding.at.order) if found is not None else []
         return bindings[0].node if bindings else node
-
-    def _loop_around(self, node: cst.BaseExpression) -> Loop | None:
-        """The innermost loop around `node` but for those of a few rounds, which are part of one iteration."""
-        loop = self._loops.innermost_loop(node)
-        while loop is not None and is_part_of_one_iteration(self._infer, loop):
-            loop = loop.parent
-        return loop
 
     def _is_made_by(
         self, call: cst.Call, path: Path, loop: Loop | None, seen: frozenset[Binding], depth: int

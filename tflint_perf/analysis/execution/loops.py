@@ -258,6 +258,13 @@ class Loops:
             self._innermost[node] = self._loop_around(node)
         return self._innermost[node]
 
+    def iteration_around(self, node: cst.CSTNode) -> Loop | None:
+        """The same but for loops of a few rounds, such as those over layers: they are part of one iteration."""
+        loop = self.innermost_loop(node)
+        while loop is not None and is_part_of_one_iteration(self._infer, loop):
+            loop = loop.parent
+        return loop
+
     def _loop_around(self, node: cst.CSTNode) -> Loop | None:
         parents, loops = self._walk.parents, self._walk.loops
         child, current = node, parents.get(node)
@@ -527,7 +534,7 @@ class Epochs:
 
     def learns(self, loop: Loop) -> bool:
         """Whether an iteration of `loop` makes gradient steps, or may make some in what can't be seen."""
-        return any(self._may_learn_by(call, acting=False) for call in _calls_in(loop))
+        return any(self._may_learn_by(call, acting=False) for call in loop.all_calls)
 
     def _inside(self, loop: Loop, calls: list[cst.Call]) -> Iterator[Inside]:
         calls += loop.calls
@@ -590,7 +597,7 @@ class Epochs:
             bool(loops)
             and all(map(self._loops.counts, loops))
             and not any(
-                map(self._takes_batch, [*calls, *(call for loop in loops for call in _calls_in(loop))])
+                map(self._takes_batch, [*calls, *(call for loop in loops for call in loop.all_calls)])
             )
             and not any(map(self._runs_step_loop, calls))
         )
@@ -599,8 +606,8 @@ class Epochs:
         """Whether `part` counts how often a model trains on the batch that the loop around it took."""
         if not isinstance(part, Loop) or not self._loops.counts(part):
             return False
-        return not any(map(self._takes_batch, _calls_in(part))) and not any(
-            map(is_of_environment, _calls_in(part))
+        return not any(map(self._takes_batch, part.all_calls)) and not any(
+            map(is_of_environment, part.all_calls)
         )
 
     def _gathers_gradients(self, part: Inside) -> bool:
@@ -610,7 +617,7 @@ class Epochs:
             return False
         if not names_a_batch_size(last_name(counted.args[-1].value)):
             return False
-        calls = _calls_in(part)
+        calls = part.all_calls
         return any(map(self._is_gradient_step, calls)) and not any(
             self._may_learn_by(call) for call in calls if callee_name(call) != "gradient"
         )
@@ -622,7 +629,7 @@ class Epochs:
             and (counted := counting(self._infer, part.iterable)) is not None
             and is_name(counted.func, "range")
             and self._compiled.state(part.function) == "compiled"
-            and not any(map(self._takes_batch, _calls_in(part)))
+            and not any(map(self._takes_batch, part.all_calls))
         )
 
     def _is_under_tape(self, part: Inside) -> bool:
@@ -631,7 +638,7 @@ class Epochs:
         node = part.node if isinstance(part, Loop) else part
         if not is_under_tape(self._infer, node):
             return False
-        return not any(map(self._surely_learns, _calls_in(part) if isinstance(part, Loop) else [part]))
+        return not any(map(self._surely_learns, part.all_calls if isinstance(part, Loop) else [part]))
 
     def _is_seldom(self, part: Inside) -> bool:
         """Whether `part` runs under `if step % n`."""
@@ -650,7 +657,7 @@ class Epochs:
 
     def _is_work(self, part: Inside, *, acting: bool = True) -> bool:
         """Whether what `part` runs may train too, or acts in an environment: then it is no mere part of a step."""
-        calls = _calls_in(part) if isinstance(part, Loop) else [part]
+        calls = part.all_calls if isinstance(part, Loop) else [part]
         return any(self._may_learn_by(call, acting=acting) for call in calls)
 
     def _takes_batch(self, call: cst.Call) -> bool:
@@ -737,10 +744,6 @@ class Epochs:
         )
 
 
-def _calls_in(loop: Loop) -> list[cst.Call]:
-    return [*loop.calls, *(call for inner in loop.inner for call in _calls_in(inner))]
-
-
 # What one iteration of a step loop does: a gradient step, an inference call, or taking a batch.
 
 
@@ -814,12 +817,7 @@ class Actions:
         return [target for call in function.calls for target in self._calls.targets(call)]
 
     def is_outside_loops(self, call: cst.Call) -> bool:
-        loop = self._loops.innermost_loop(call)
-        while loop is not None:
-            if not is_part_of_one_iteration(self._infer, loop):
-                return False
-            loop = loop.parent
-        return True
+        return self._loops.iteration_around(call) is None
 
     def _is_action(self, call: cst.Call) -> bool:
         """Whether `call` is a gradient step or runs inference, or takes one batch or sample."""

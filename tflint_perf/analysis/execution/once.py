@@ -6,7 +6,6 @@ import libcst as cst
 
 from tflint_perf.analysis.execution.guards import Guards
 from tflint_perf.analysis.execution.loops import Loops
-from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
@@ -47,7 +46,7 @@ class Once:
         if self._here(node):
             return True
         function = self._calls.function_at(node)
-        if function is None or self._loop_around(node) is not None:
+        if function is None or self._loops.iteration_around(node) is not None:
             return False
         if function.name in _KERAS_FACTORIES or any(self._caches(d.decorator) for d in function.decorators):
             return True
@@ -79,7 +78,7 @@ class Once:
 
     def _here(self, node: cst.CSTNode) -> bool:
         """Whether something between `node` and the loop or function around it keeps it from running each time."""
-        loop = self._loop_around(node)
+        loop = self._loops.iteration_around(node)
         end = extent(self._walk, loop) if loop is not None else None
         child, current = node, self._walk.parents.get(node)
         while current is not None and not isinstance(
@@ -128,13 +127,6 @@ class Once:
             if isinstance(call, cst.Call)
             for target in self._calls.targets(call)
         ]
-
-    def _loop_around(self, node: cst.CSTNode) -> Loop | None:
-        """The innermost loop of the same function around `node`, but for one over variables or layers."""
-        loop = self._loops.innermost_loop(node)
-        while loop is not None and is_part_of_one_iteration(self._infer, loop):
-            loop = loop.parent
-        return loop
 
     def _is_kept_choice(self, choice: cst.IfExp) -> bool:
         """Whether `choice` keeps what it makes for the next time: `fn = tf.function(f) if fn is None else fn`."""

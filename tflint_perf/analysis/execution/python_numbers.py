@@ -117,13 +117,11 @@ class Numbers:
         told = getattr(annotation.annotation, "value", None) if annotation is not None else None
         if told in ("int", "float", "bool"):
             return told  # type: ignore[no-any-return]
-        types = [*map(self._type, self._given(binding)), *(t for t, _ in self._given_elsewhere(binding))]
+        types = [
+            *map(self._type, self._calls.given(binding)),
+            *(t for t, _ in self._given_elsewhere(binding)),
+        ]
         return _join(types) if types else None
-
-    def _given(self, parameter: Binding) -> list[cst.BaseExpression]:
-        """What callers in the file pass as a parameter."""
-        function = self._infer.names.function_with.get(parameter.node)
-        return self._calls.arguments(function, parameter.name) if function is not None else []
 
     def _given_elsewhere(self, parameter: Binding) -> Iterator[tuple[NumberType | None, Change | None]]:
         """The type of what each caller in another file passes as a parameter, if it is a Python number that changes, and
@@ -203,7 +201,9 @@ class Numbers:
         for name in names_read(node):
             for binding in self._infer.bindings(name):
                 if binding.kind == "param":
-                    found |= frozenset().union(*(self._changes(v, depth + 1) for v in self._given(binding)))
+                    found |= frozenset().union(
+                        *(self._changes(v, depth + 1) for v in self._calls.given(binding))
+                    )
                     found |= {change for _, change in self._given_elsewhere(binding) if change is not None}
                 elif binding.kind == "assign" and binding.value is not None and binding.at.block.loop is None:
                     found |= self._changes(binding.value, depth + 1)

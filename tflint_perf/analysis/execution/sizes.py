@@ -187,8 +187,12 @@ class Sizes:
             case "for" | "comprehension" if binding.value is not None:
                 return self.element(binding.value, binding.path)
             case "param":
-                given = self.given(binding)
-                mapped = self.calls.mapped_over(self._functions.get(binding.node)) if not given else None
+                given = self.calls.given(binding)
+                mapped = (
+                    self.calls.mapped_over(self.infer.names.function_with.get(binding.node))
+                    if not given
+                    else None
+                )
                 if mapped is not None:
                     return self.element(mapped, ())
                 if not given and (told := self._told_by_name(binding)) is not None:
@@ -198,15 +202,10 @@ class Sizes:
                 return next((size for size in ("batch", "sample", "scalar") if size in sizes), "unknown")
         return "unknown"
 
-    def given(self, parameter: Binding) -> list[cst.BaseExpression]:
-        """What callers in this file pass as `parameter`."""
-        function = self._functions.get(parameter.node)
-        return self.calls.arguments(function, parameter.name) if function is not None else []
-
     def _told_by_name(self, parameter: Binding) -> Size | None:
         """The size of `parameter`, which a step loop of another file gives, if it is named as an observation or a batch
         is."""
-        function = self._functions.get(parameter.node)
+        function = self.infer.names.function_with.get(parameter.node)
         by_name: Size | None = None
         if names_an_observation(parameter.name):
             by_name = "sample"
@@ -218,20 +217,11 @@ class Sizes:
 
     def _told_outside(self, parameter: Binding) -> set[Size]:
         """The sizes of what step loops of other files give as a parameter, as far as these files say them."""
-        function = self._functions.get(parameter.node)
+        function = self.infer.names.function_with.get(parameter.node)
         if function is None:
             return set()
         told = self.calls.given_outside(function, parameter.name, per_step=True)
         return {given.size for given in told if given.size}
-
-    @cached_property
-    def _functions(self) -> dict[cst.CSTNode, Function]:
-        """Functions by their parameters."""
-        return {
-            param: function
-            for function in self.infer.walk.functions.values()
-            for param in function.parameters
-        }
 
     def part(self, value: cst.BaseExpression, path: tuple[int, ...]) -> Size | None:
         """The size of the part that is unpacked from `value`."""
@@ -317,7 +307,7 @@ class Sizes:
             case "assign" | "augment" if binding.at.block.loop is not None:
                 return True
             case "param" if depth < NAMES_DEEP:
-                return any(self.varies(value, depth + 1) for value in self.given(binding))
+                return any(self.varies(value, depth + 1) for value in self.calls.given(binding))
             case "assign" if binding.value is not None and depth < NAMES_DEEP:
                 # The parts of another item are others, too: `user, items = cases[at]`.
                 whole = binding.path == () or isinstance(binding.value, cst.Subscript)
@@ -613,7 +603,7 @@ def _joins_within_samples(call: cst.Call, name: str) -> bool:
 
 def _is_given_as_batch_size(sizes: Sizes, length: cst.BaseExpression) -> bool:
     """Whether `length` is a parameter for which a caller gives something named a batch size."""
-    given = [each for b in sizes.infer.bindings(length) if b.kind == "param" for each in sizes.given(b)]
+    given = [each for b in sizes.infer.bindings(length) if b.kind == "param" for each in sizes.calls.given(b)]
     return any(names_a_batch_size(last_name(each)) for each in given)
 
 

@@ -158,9 +158,7 @@ class Usual:
     def _is_set_once(self, node: cst.Attribute) -> bool:
         if isinstance(node.value, cst.Attribute):
             return _holds_settings(node.value.attr.value)
-        bindings = self._infer.classes.bindings_of(node)
-        functions = [binding.at.block.function for binding in bindings]
-        return bool(bindings) and all(f is not None and f.name == "__init__" for f in functions)
+        return self._infer.classes.is_set_once(node)
 
 
 def _holds_settings(name: str) -> bool:

@@ -338,6 +338,11 @@ def _function(model: Model, function: Function) -> Thing:
             grows=model.growth.of_function(function),
             loads=model.growth.loads(function),
         )
+    return _with_result(model, function, thing)
+
+
+def _with_result(model: Model, function: Function, thing: Thing) -> Thing:
+    """A function with what calling it gives."""
     returned = model.infer.returned(function)
     if thing.compiled:
         returned = traced(returned)

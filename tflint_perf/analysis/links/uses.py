@@ -11,7 +11,6 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.given_models import parameters_behind
 from tflint_perf.analysis.execution.loops import fitted
-from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
 from tflint_perf.analysis.execution.steady_conditions import Usual
 from tflint_perf.analysis.execution.step_loop_paths import Reached, placed
 from tflint_perf.analysis.execution.trains import FITS
@@ -282,14 +281,16 @@ def _calls_of_own_methods(model: Model, klass: Class) -> Iterator[Use]:
                     yield _use_of(model, call, f"::{klass.name}().{name}", "call")
 
 
+def _name_around(function: Function | None) -> str:
+    """The name of the innermost function around a place that other files may reach; "" where there is none."""
+    while function is not None and function.outer is not None and not name_outside(function):
+        function = function.outer
+    return name_outside(function) if function is not None else ""
+
+
 def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
     function = model.function_at(place)
-    around = function
-    while around is not None and around.outer is not None and not name_outside(around):
-        around = around.outer
-    loop = model.loops.innermost_loop(place)
-    while loop is not None and is_part_of_one_iteration(model.infer, loop):
-        loop = loop.parent
+    loop = model.loops.iteration_around(place)
     kind = model.loops.training_loop(place)
     fates, parts = _fates(model, place) if how == "call" else (NEEDED, ())
     guard = model.guards.guard_of(place)
@@ -300,7 +301,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
     return Use(
         path,
         how,
-        name_outside(around) if around is not None else "",
+        _name_around(function),
         state,
         model.loops.kind(kind) if kind is not None else "none",
         loop is not None,

@@ -16,7 +16,7 @@ from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Block, Function, Scope
-from tflint_perf.analysis.python.syntax import argument, descendants, integer, names_read
+from tflint_perf.analysis.python.syntax import argument, descendants, integer, names_read, words_in
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.command_line_options import defaults
 from tflint_perf.analysis.values.infer import Inference
@@ -72,7 +72,7 @@ class Batching:
     @remembered
     def _holds_batches(self, node: cst.CSTNode, depth: int = 0) -> bool:
         """Whether the rows of `node`, which is sliced, may be batches: by a name, an axis put in front, or its shape."""
-        if adds_batch_axis(node) or any(names_a_batch(name) for name in _names_in(node)):
+        if adds_batch_axis(node) or any(names_a_batch(name) for name in words_in(node)):
             return True
         for name in names_read(node) if depth < CALLS_DEEP else ():
             found = self._infer.bindings_reaching(name)
@@ -94,7 +94,7 @@ class Batching:
             made = [put.value]
             for name in names_read(put.value):
                 made += [b.value for b in self._infer.bindings(name) if b.value is not None]
-            if any(names_a_batch(name) for node in made for name in _names_in(node)):
+            if any(names_a_batch(name) for node in made for name in words_in(node)):
                 return True
         return False
 
@@ -165,7 +165,7 @@ class Batching:
         if targets:
             return all(self._is_plain(target, seen) for target in targets)
         if isinstance(call.func, cst.Name):
-            return self._infer.names.lookup(call.func.value, self._infer.names.scope_of(call.func)) is None
+            return self._infer.names.is_builtin(call.func)
         return isinstance(call.func, cst.Attribute)
 
     # The batch size
@@ -237,14 +237,6 @@ class Batching:
         return self._is_bound_before(use.value, node)
 
 
-def _names_in(node: cst.CSTNode) -> Iterator[str]:
-    for below in descendants(node):
-        if isinstance(below, cst.Attribute):
-            yield below.attr.value
-        elif isinstance(below, cst.Name):
-            yield below.value
-
-
 def _holds_one(source: cst.Call) -> bool:
     """Whether a list with one element is sliced: that stands for a batch of one, by hand."""
     given = argument(source, 0, "tensors")
@@ -258,7 +250,7 @@ def _has_batches_as_rows(node: cst.CSTNode) -> bool:
         for shape in descendants(node)
         if isinstance(shape, cst.Tuple | cst.List)
         for element in shape.elements[1:]
-        for name in _names_in(element)
+        for name in words_in(element)
     )
 
 

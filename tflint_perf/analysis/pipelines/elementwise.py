@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.scopes import Function
-from tflint_perf.analysis.python.syntax import argument, has_stars, is_name, string
+from tflint_perf.analysis.python.syntax import argument, has_stars, is_name, statements_of, string
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import Pipeline
 from tflint_perf.records import dataclass
@@ -129,7 +127,7 @@ class _Reader:
         env = dict(zip((param.name.value for param in _given(function)), given, strict=True))
         if isinstance(function.node, cst.Lambda):
             return self._term(function.node.body, env, depth)
-        for small in _statements(function.node.body):
+        for small in statements_of(function.node.body):
             if isinstance(small, cst.Return):
                 return self._term(small.value, env, depth) if small.value is not None else None
             if not self._statement(small, env, depth):
@@ -266,14 +264,6 @@ class _Reader:
 _AUGMENTED = (cst.AddAssign, cst.SubtractAssign, cst.MultiplyAssign, cst.DivideAssign, cst.FloorDivideAssign,
               cst.ModuloAssign, cst.PowerAssign)  # fmt: skip
 _COMPARISONS = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual)
-
-
-def _statements(body: cst.BaseSuite) -> Iterator[cst.CSTNode]:
-    for line in body.body:
-        if isinstance(line, cst.SimpleStatementLine):
-            yield from line.body
-        else:
-            yield line
 
 
 def _structure(parts: list[_Term | None]) -> _Term | None:

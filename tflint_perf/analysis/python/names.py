@@ -195,12 +195,16 @@ class Names:
             [b for b in found[1] if b.kind != "class" or not self._is_base(node, b.node)]
         )
 
+    def is_builtin(self, node: cst.CSTNode | None) -> bool:
+        """Whether a name is bound nowhere in the file, as that of a built-in function is."""
+        return isinstance(node, cst.Name) and self.lookup(node.value, self.scope_of(node)) is None
+
     def may_be_of_others(self, node: cst.CSTNode) -> bool:
         """Whether the star import of another file may bring a name as well as that of TensorFlow or Keras: no row names
         such a function."""
         if not isinstance(node, cst.Name) or not (self.stars and self.stars_outside):
             return False
-        return self.lookup(node.value, self.scope_of(node)) is None and not is_listed(self.qualified(node))
+        return self.is_builtin(node) and not is_listed(self.qualified(node))
 
     def _module_by_star(self, node: cst.Attribute) -> str | None:
         """The module of Python that a star import of another file brings, by what is asked of it: `random.sample`."""
@@ -211,7 +215,7 @@ class Names:
             return None
         if module.value not in sys.stdlib_module_names or not is_listed(f"{module.value}.{node.attr.value}"):
             return None
-        return module.value if self.lookup(module.value, self.scope_of(module)) is None else None
+        return module.value if self.is_builtin(module) else None
 
     def _is_base(self, node: cst.Name, klass: cst.CSTNode) -> bool:
         """Whether a name is a base of a class, which has no name yet then: `class Model(Model)`."""

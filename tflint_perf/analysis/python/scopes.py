@@ -99,6 +99,11 @@ class Loop:
         """What a `for` runs over; None for a `while`."""
         return None if isinstance(self.node, cst.While) else self.node.iter
 
+    @property
+    def all_calls(self) -> list[cst.Call]:
+        """Its calls, and those of the loops inside."""
+        return [*self.calls, *(call for loop in self.inner for call in loop.all_calls)]
+
 
 @dataclass(eq=False, slots=True)
 class Function:

@@ -160,6 +160,13 @@ def target_names(target: cst.CSTNode) -> Iterator[cst.Name]:
             yield from target_names(target.value)
 
 
+def is_of_names(target: cst.CSTNode) -> bool:
+    """Whether an assignment to `target` binds names, and changes no object."""
+    if isinstance(target, cst.Tuple | cst.List):
+        return all(is_of_names(element.value) for element in target.elements)
+    return isinstance(target, cst.Name)
+
+
 def keyed_targets(target: cst.CSTNode) -> Iterator[tuple[str, tuple[str | int, ...]]]:
     """The names to which an assignment target gives something, each with the constant keys under which it gets that: none
     of those for `a`, and "b" and 0 for `a["b"][0]`."""
@@ -200,6 +207,13 @@ def names_read(node: cst.CSTNode) -> Iterator[cst.Name]:
     return (below for below in descendants(node) if isinstance(below, cst.Name))
 
 
+def words_in(node: cst.CSTNode) -> Iterator[str]:
+    """The names and the attributes in `node`, each by its last part."""
+    for below in descendants(node):
+        if isinstance(below, cst.Name | cst.Attribute):
+            yield last_name(below)
+
+
 def mentions(node: cst.CSTNode, names: set[str] | frozenset[str]) -> bool:
     """Whether a name of `names` stands anywhere in `node`."""
     return any(name.value in names for name in names_read(node))
@@ -222,6 +236,12 @@ def last_name(node: cst.CSTNode | None) -> str:
 def is_super(node: cst.CSTNode | None) -> bool:
     """Whether it is `super()`, with arguments or without."""
     return isinstance(node, cst.Call) and is_name(node.func, "super")
+
+
+def statements_of(suite: cst.BaseSuite) -> Iterator[cst.CSTNode]:
+    """The statements of a suite, each of those that share a line by itself."""
+    for line in suite.body:
+        yield from line.body if isinstance(line, cst.SimpleStatementLine) else (line,)
 
 
 def last_statement(suite: cst.BaseSuite) -> cst.CSTNode | None:

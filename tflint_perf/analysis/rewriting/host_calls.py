@@ -187,11 +187,9 @@ class HostCalls:
 
     def _is_set_once(self, node: cst.BaseExpression) -> bool:
         """Whether it is an attribute that the constructor alone sets, to no tensor."""
-        bindings = self._infer.classes.bindings_of(node) if isinstance(node, cst.Attribute) else []
-        functions = [binding.at.block.function for binding in bindings]
         return (
-            bool(bindings)
-            and all(function is not None and function.name == "__init__" for function in functions)
+            isinstance(node, cst.Attribute)
+            and self._infer.classes.is_set_once(node)
             and self._infer.value(node).kind in ("unknown", "number", "list", "tuple", "array")
         )
 

@@ -159,7 +159,7 @@ class Natures:
                 return self.of(call.args[0].value)
             return "fixed" if self._infer.value(call).kind == "dataset" else None
         if isinstance(call.func, cst.Name):
-            is_builtin = self._names.lookup(call.func.value, self._names.scope_of(call.func)) is None
+            is_builtin = self._names.is_builtin(call.func)
             return (
                 "fixed"
                 if is_builtin and call.func.value in ("len", "int", "float", "str", "bool", "range")

@@ -90,19 +90,14 @@ class Places:
                     isinstance(element, cst.Element) and self._natures.of(element.value) is not None
                     for element in node.elements
                 )
-            case cst.Call(func=cst.Name(value="range"), args=args) if self._is_builtin(node.func):
+            case cst.Call(func=cst.Name(value="range"), args=args) if self._names.is_builtin(node.func):
                 bounds = [self._number(arg.value, loop) for arg in args]
                 if len(bounds) == 1:
                     return (bounds[0] or 0) > 0
                 return len(bounds) == 2 and None not in bounds and bounds[0] < bounds[1]  # type: ignore[operator]
             case cst.Call(func=cst.Name(value="enumerate"), args=[cst.Arg(value=inner), *_]):
-                return self._is_builtin(node.func) and self._has_elements(inner, loop)
+                return self._names.is_builtin(node.func) and self._has_elements(inner, loop)
         return False
-
-    def _is_builtin(self, node: cst.BaseExpression) -> bool:
-        return (
-            isinstance(node, cst.Name) and self._names.lookup(node.value, self._names.scope_of(node)) is None
-        )
 
     def _number(self, node: cst.BaseExpression, loop: Loop) -> int | None:
         """A number in the code, or one that a name is bound to once."""

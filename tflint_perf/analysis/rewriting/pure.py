@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import libcst as cst
 
@@ -10,7 +10,7 @@ from tflint_perf.analysis.apis.facts import fact, has, methods
 from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.scopes import Function
-from tflint_perf.analysis.python.syntax import callee_name, has_stars
+from tflint_perf.analysis.python.syntax import callee_name, has_stars, is_of_names, statements_of
 from tflint_perf.analysis.rewriting.doubts import Doubt, Move, if_it_changes
 from tflint_perf.analysis.rewriting.natures import Natures, computes, writes_to_an_argument
 from tflint_perf.analysis.rewriting.unchanging import Unchanging
@@ -74,7 +74,7 @@ class Purity:
         if isinstance(node, cst.Lambda):
             return self._of(node.body, move, function, depth)
         return _first(
-            self._of_statement(statement, move, function, depth) for statement in _statements(node.body)
+            self._of_statement(statement, move, function, depth) for statement in statements_of(node.body)
         )
 
     def may_fail(self, node: cst.CSTNode) -> bool:
@@ -108,7 +108,7 @@ class Purity:
         match statement:
             case cst.Assign():
                 for target in statement.targets:
-                    if not _is_plain(target.target):
+                    if not is_of_names(target.target):
                         return Doubt("what it writes to", target)
                 return self._of(statement.value, move, function, depth)
             case cst.Return():
@@ -204,7 +204,7 @@ class Purity:
                 call, move, function, depth
             )
         if isinstance(call.func, cst.Name) and function is None:
-            is_builtin = self._names.lookup(call.func.value, self._names.scope_of(call.func)) is None
+            is_builtin = self._names.is_builtin(call.func)
             if is_builtin and has(call.func.value, "pure"):
                 return self._of_arguments(call, move, function, depth)
         if isinstance(call.func, cst.Name) and function is not None:
@@ -254,26 +254,12 @@ class Purity:
         return None
 
 
-def _statements(body: cst.BaseSuite) -> Iterator[cst.CSTNode]:
-    for statement in body.body:
-        if isinstance(statement, cst.SimpleStatementLine):
-            yield from statement.body
-        else:
-            yield statement
-
-
 def _parts_of_index(index: cst.BaseSlice) -> list[cst.BaseExpression]:
     if isinstance(index, cst.Index):
         return [index.value]
     if isinstance(index, cst.Slice):
         return [part for part in (index.lower, index.upper, index.step) if part is not None]
     return []
-
-
-def _is_plain(target: cst.CSTNode) -> bool:
-    if isinstance(target, cst.Tuple | cst.List):
-        return all(_is_plain(element.value) for element in target.elements)
-    return isinstance(target, cst.Name)
 
 
 def _of_call_unseen(node: cst.CSTNode) -> Doubt:

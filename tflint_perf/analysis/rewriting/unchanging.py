@@ -185,7 +185,7 @@ class Reads:
         if name:
             return computes(name) or has(name, "repeatable")
         if isinstance(call.func, cst.Name):
-            is_builtin = self._names.lookup(call.func.value, self._names.scope_of(call.func)) is None
+            is_builtin = self._names.is_builtin(call.func)
             return is_builtin and has(call.func.value, "reads")
         if isinstance(call.func, cst.Attribute) and callee_name(call) in _FITS:
             model = self._infer.value(call.func.value)

@@ -266,9 +266,7 @@ class FileReads:
             or not isinstance(attribute, cst.Attribute)
         ):
             return False
-        made = self._infer.classes.bindings_of(attribute)
-        homes = [self._calls.function_at(binding.node) for binding in made]
-        return bool(homes) and all(home is not None and home.name == "__init__" for home in homes)
+        return self._infer.classes.is_set_once(attribute)
 
     def writes(self, loop: Loop) -> cst.Call | None:
         """A call in an iteration of `loop` that may change a file."""

@@ -101,14 +101,14 @@ class HostValues:
             case cst.Attribute():
                 yield from self._asked(parent, way)
             case cst.Subscript() if parent.value is node:
-                taken = None if is_put_into(self._walk, node) else part_taken(parent, path)
-                if taken is not None:
-                    yield from self._follow(parent, taken, way)
+                yield from self._picked(node, parent, path, way)
             case cst.Index():
                 yield from self._indexed(parent, way)
             case cst.FormattedStringExpression():
                 yield from self._follow(self._walk.parents[parent], (), way)
             case cst.ConcatenatedString() | cst.UnaryOperation():
+                yield from self._follow(parent, (), way)
+            case cst.Comparison() | cst.ComparisonTarget() | cst.BooleanOperation():
                 yield from self._follow(parent, (), way)
             case cst.BinaryOperation():
                 yield from self._computed(node, parent, way)
@@ -131,12 +131,18 @@ class HostValues:
                 yield from self._returned(parent, path, way)
             case cst.Expr():
                 return  # nothing
-            case cst.Comparison() | cst.ComparisonTarget() | cst.BooleanOperation():
-                yield from self._follow(parent, (), way)
             case cst.Assert() | cst.If() | cst.While() | cst.IfExp():
                 yield "steering"
             case _:
                 yield "needed"
+
+    def _picked(
+        self, node: cst.CSTNode, part: cst.Subscript, path: tuple[int, ...], way: _Way
+    ) -> Iterator[Fate]:
+        """What becomes of a part that is taken of a value: nothing of one that is put into it."""
+        taken = None if is_put_into(self._walk, node) else part_taken(part, path)
+        if taken is not None:
+            yield from self._follow(part, taken, way)
 
     def _indexed(self, index: cst.Index, way: _Way) -> Iterator[Fate]:
         """What an index picks of an array is followed in its place; where it is put there, what the array becomes."""
@@ -425,7 +431,7 @@ class Takers:
             return self._by_name(call, name)
         last = callee_name(call)
         if isinstance(call.func, cst.Name):
-            if last in _BUILTINS and self._infer.names.lookup(last, self._infer.names.scope_of(call)) is None:
+            if last in _BUILTINS and self._infer.names.is_builtin(call.func):
                 return "value"
         elif last in ("format", "join"):
             return "value"

@@ -323,10 +323,7 @@ class Programs:
         names = self._infer.names
         if "*" in self._walk.top.bindings:
             return True
-        return all(
-            name.value in _BUILTINS or names.lookup(name.value, names.scope_of(name)) is not None
-            for name in names_read(node)
-        )
+        return all(name.value in _BUILTINS or not names.is_builtin(name) for name in names_read(node))
 
     def is_graph_code(self) -> bool:
         """Whether the file is written for the graphs and sessions of TensorFlow 1."""

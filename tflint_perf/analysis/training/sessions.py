@@ -159,7 +159,7 @@ class Sessions:
         if loop.iterable is None or isinstance(loop.node, cst.While):
             return False
         targets = {name.value for name in names_read(loop.node.target)}
-        calls = _calls_in(loop)
+        calls = loop.all_calls
         targets |= {name for call in calls for name in self._looked_up(call)}
         variables = (assigned(self._infer, call) for call in calls)
         if any(isinstance(variable, cst.Name) and variable.value in targets for variable in variables):
@@ -205,10 +205,6 @@ class Sessions:
                 return True
             current = self._walk.parents.get(current)
         return False
-
-
-def _calls_in(loop: Loop) -> list[cst.Call]:
-    return [*loop.calls, *(call for inner in loop.inner for call in _calls_in(inner))]
 
 
 def _goes_through_dict(loop: Loop) -> bool:

@@ -47,7 +47,7 @@ def shows(infer: Inference, call: cst.Call) -> bool:
         return has(name, "shows")
     last = callee_name(call)
     if isinstance(call.func, cst.Name):
-        return last in _FUNCTIONS and infer.names.lookup(last, infer.names.scope_of(call)) is None
+        return last in _FUNCTIONS and infer.names.is_builtin(call.func)
     if not isinstance(call.func, cst.Attribute):
         return False
     if last in _BAR_METHODS or last in _WRITES:
@@ -90,8 +90,7 @@ def _is_pure(infer: Inference, call: cst.Call) -> bool:
     if name:
         return has(name, "no-effect")
     if isinstance(call.func, cst.Name):
-        last = call.func.value
-        return last in _PURE_BUILTINS and infer.names.lookup(last, infer.names.scope_of(call)) is None
+        return call.func.value in _PURE_BUILTINS and infer.names.is_builtin(call.func)
     if not isinstance(call.func, cst.Attribute) or callee_name(call) not in _PURE_METHODS:
         return False
     return infer.value(call.func.value).klass is None

@@ -77,13 +77,8 @@ class Callees:
             # What no object of this file has runs nothing of it.
             if (name in of_objects or not isinstance(call.func, cst.Attribute))
             and not self._names.dotted(call.func)
-            and (not self._is_builtin(call.func) or callee_name(call) == "map")
+            and (not self._names.is_builtin(call.func) or callee_name(call) == "map")
         ]
-
-    def _is_builtin(self, func: cst.BaseExpression) -> bool:
-        return (
-            isinstance(func, cst.Name) and self._names.lookup(func.value, self._names.scope_of(func)) is None
-        )
 
     def of(self, call: cst.Call) -> Iterator[Function]:
         """The functions of this file that a call runs."""
@@ -257,7 +252,7 @@ class Callees:
 
     def is_map(self, call: cst.Call) -> bool:
         """Whether it is Python's own `map(f, values)`."""
-        return len(call.args) == 2 and is_name(call.func, "map") and self._is_builtin(call.func)
+        return len(call.args) == 2 and is_name(call.func, "map") and self._names.is_builtin(call.func)
 
     def methods_named(self, name: str) -> list[Function]:
         """The methods of that name, of all classes in this file."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import libcst as cst
 
-from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.values.callees import Callees
 from tflint_perf.analysis.values.caller import Caller, Given
 from tflint_perf.analysis.values.infer import Inference
@@ -118,6 +118,11 @@ class CallGraph:
             known = self._callees.passed(self.sites(function), function, parameter)
             self._given[function, parameter] = known
         return known
+
+    def given(self, parameter: Binding) -> list[cst.BaseExpression]:
+        """The same for what binds a parameter; empty for any other binding."""
+        function = self._infer.names.function_with.get(parameter.node)
+        return self.arguments(function, parameter.name) if function is not None else []
 
     # In other files
 

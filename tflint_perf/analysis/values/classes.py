@@ -293,6 +293,11 @@ class Classes:
         writing = self.writing_class(node)
         return writing.attributes[node.attr.value] if writing is not None else []
 
+    def is_set_once(self, node: cst.Attribute) -> bool:
+        """Whether constructors alone give an attribute its value, in the nearest class of this file that writes to it."""
+        makers = [binding.at.block.function for binding in self.bindings_of(node)]
+        return bool(makers) and all(maker is not None and maker.name == "__init__" for maker in makers)
+
     def writing_class(self, node: cst.Attribute) -> Class | None:
         """The nearest class of this file that writes to an attribute, as in `self.x = …`."""
         klass = self._infer.value(node.value).klass

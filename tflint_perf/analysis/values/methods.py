@@ -161,18 +161,22 @@ def _stage(infer: Inference, call: cst.Call, base: Value, name: str) -> Value:
     return Value("dataset", pipelines=tuple((*pipeline, stage) for pipeline in base.pipelines))
 
 
+def _dataset_method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value:
+    if name == "apply" and (made := _applied(infer, call)) is not None:
+        return made
+    if name in methods("Dataset", "stage"):
+        return _stage(infer, call, base, name)
+    if name == "as_numpy_iterator":
+        return Value("iterator", element=ARRAY, pipelines=base.pipelines)
+    if name in ("make_one_shot_iterator", "make_initializable_iterator", "__iter__"):
+        return Value("iterator", element=base.element, pipelines=base.pipelines)
+    return TENSOR if name in ("reduce", "cardinality", "get_single_element") else UNKNOWN
+
+
 def _method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value | None:
     match base.kind:
         case "dataset":
-            if name == "apply" and (made := _applied(infer, call)) is not None:
-                return made
-            if name in methods("Dataset", "stage"):
-                return _stage(infer, call, base, name)
-            if name == "as_numpy_iterator":
-                return Value("iterator", element=ARRAY, pipelines=base.pipelines)
-            if name in ("make_one_shot_iterator", "make_initializable_iterator", "__iter__"):
-                return Value("iterator", element=base.element, pipelines=base.pipelines)
-            return TENSOR if name in ("reduce", "cardinality", "get_single_element") else UNKNOWN
+            return _dataset_method(infer, call, base, name)
         case "iterator":
             return element(base) if name in ("get_next", "next", "__next__") else UNKNOWN
         case "tensor" | "variable":

@@ -8,7 +8,14 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.scopes import Function, Loop
-from tflint_perf.analysis.python.syntax import callee_name, descendants, last_name, names_written, string
+from tflint_perf.analysis.python.syntax import (
+    callee_name,
+    descendants,
+    last_name,
+    names_written,
+    string,
+    words_in,
+)
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
@@ -73,7 +80,7 @@ class Touched:
         if not targets and not self._is_harmless(call):
             yield from _names_given(call)
             if isinstance(call.func, cst.Attribute) and callee_name(call) not in _READING_METHODS:
-                yield from _names_in(call.func.value)
+                yield from words_in(call.func.value)
 
     def _is_harmless(self, call: cst.Call) -> bool:
         name, last = builtin_or_qualified(self._infer, call.func), callee_name(call)
@@ -87,15 +94,7 @@ class Touched:
 
 def _names_given(call: cst.Call) -> Iterator[str]:
     for arg in call.args:
-        yield from _names_in(arg.value)
-
-
-def _names_in(node: cst.CSTNode) -> Iterator[str]:
-    for below in descendants(node):
-        if isinstance(below, cst.Attribute):
-            yield below.attr.value
-        elif isinstance(below, cst.Name):
-            yield below.value
+        yield from words_in(arg.value)
 
 
 # What code changes in place: attributes and containers, and the names that these go by.

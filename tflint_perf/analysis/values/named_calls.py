@@ -47,9 +47,8 @@ def minimizes_loss(infer: Inference, call: cst.Call) -> bool:
 def builtin_or_qualified(infer: Inference, function: cst.BaseExpression) -> str:
     """The qualified name of `function`; the plain name for a builtin that the file does not redefine."""
     name = infer.names.qualified(function)
-    if not name and isinstance(function, cst.Name):
-        if infer.names.lookup(function.value, infer.names.scope_of(function)) is None:
-            return function.value
+    if not name and isinstance(function, cst.Name) and infer.names.is_builtin(function):
+        return function.value
     return name
 
 
