@@ -15,6 +15,7 @@ from tflint_perf.analysis.rewriting.autograph import is_size
 from tflint_perf.analysis.rewriting.passing import Passing
 from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.readers import Readers
 from tflint_perf.records import dataclass
 
@@ -62,18 +63,16 @@ class Crossing:
     numbers: frozenset[str]
 
 
-class Crossings:
+class Crossings(Part):
     """Answers what crosses the borders of stretches."""
 
-    needs = ("infer", "passing", "numbers", "invariance")
+    _infer: Inference
+    _passing: Passing
+    _numbers: Numbers
+    _invariance: Invariance
 
-    def __init__(self, infer: Inference, passing: Passing, numbers: Numbers, invariance: Invariance) -> None:
-        self._infer = infer
-        self._passing = passing
-        self._numbers = numbers
-        self._invariance = invariance
-        self._walk = infer.walk
-        self._readers = Readers(infer)
+    def __post_init__(self) -> None:
+        self._readers = Readers(self._infer)
 
     def stretch_between(
         self, first: cst.CSTNode, loop: Loop | None, others: Sequence[cst.CSTNode]

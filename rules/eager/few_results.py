@@ -13,28 +13,19 @@ from tflint_perf.analysis.python.syntax import argument
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counts_to, source
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Pipeline
 
 _FEW = 10
 
 
-class FewResults:
+class FewResults(Part):
     """Answers whether code is there for a few results."""
 
-    needs = ("infer", "calls", "loops", "guards")
-
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        loops: Loops,
-        guards: Guards,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._guards = guards
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _guards: Guards
 
     def is_for_few(self, node: cst.CSTNode) -> bool:
         """Whether only loops that look at a few results run `node`, here or where its function is called."""

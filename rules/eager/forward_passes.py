@@ -27,6 +27,7 @@ from tflint_perf.analysis.training.single_passes import Passes, SinglePasses
 from tflint_perf.analysis.training.train_calls import TrainCalls
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 from .model_calls import ModelCalls
@@ -42,42 +43,20 @@ class ForwardPass:
     calls: list[cst.Call]
 
 
-class ForwardPasses:
+class ForwardPasses(Part):
     """Finds eager forward passes that run per step and belong to no gradient step."""
 
-    needs = (
-        "infer",
-        "calls",
-        "loops",
-        "train_calls",
-        "single_passes",
-        "parts_of_steps",
-        "tracing",
-        "decided",
-        ModelCalls,
-    )
+    own = (ModelCalls,)
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        loops: Loops,
-        train_calls: TrainCalls,
-        single_passes: SinglePasses,
-        parts_of_steps: PartsOfSteps,
-        tracing: Tracing,
-        decided: Decided,
-        model_calls: ModelCalls,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._train_calls = train_calls
-        self._single_passes = single_passes
-        self._parts_of_steps = parts_of_steps
-        self._tracing = tracing
-        self._decided = decided
-        self._model_calls = model_calls
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _train_calls: TrainCalls
+    _single_passes: SinglePasses
+    _parts_of_steps: PartsOfSteps
+    _tracing: Tracing
+    _decided: Decided
+    _model_calls: ModelCalls
 
     def all(self) -> Iterator[ForwardPass]:
         """The passes, in the order of the text, but for those that are compiled with the pass of what calls their function."""

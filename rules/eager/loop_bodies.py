@@ -9,20 +9,20 @@ from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 # What runs a model, or a step, when it is called.
 _LARGE = frozenset({"model", "layer", "compiled"})
 
 
-class LargeBodies:
+class LargeBodies(Part):
     """Answers whether the body of a loop calls a layer, a model or a compiled function, or opens a tape."""
 
-    needs = ("infer", "calls", "given_models")
+    _infer: Inference
+    _calls: CallGraph
+    _given_models: GivenModels
 
-    def __init__(self, infer: Inference, calls: CallGraph, given_models: GivenModels) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._given_models = given_models
+    def __post_init__(self) -> None:
         self._known: dict[cst.Call, bool] = {}
 
     def has(self, loop: Loop) -> bool:

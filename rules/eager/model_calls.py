@@ -31,6 +31,7 @@ from tflint_perf.analysis.training.file_reads import FileReads
 from tflint_perf.analysis.training.sequences import made_of
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Value
 
 from .few_results import FewResults
@@ -38,24 +39,16 @@ from .few_results import FewResults
 _MADE_UP = frozenset({"zeros", "ones", "random", "normal", "uniform", "rand", "randn", "Input"})
 
 
-class CalledModels:
+class CalledModels(Part):
     """Answers which calls run models, and which only make them."""
 
-    needs = ("infer", "calls", "given_models", "functional_models")
+    _infer: Inference
+    _calls: CallGraph
+    _given_models: GivenModels
+    _functional_models: FunctionalModels
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        given_models: GivenModels,
-        functional_models: FunctionalModels,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._given_models = given_models
-        self._functional_models = functional_models
-        self._walk = infer.walk
-        self._compiled_models = CompiledModels(infer, calls)
+    def __post_init__(self) -> None:
+        self._compiled_models = CompiledModels(self._infer, self._calls)
 
     def are_called_by(self, call: cst.Call) -> bool:
         """Whether `call` runs an existing model or layer on tensors."""
@@ -123,15 +116,11 @@ def _is_unpacked_otherwise(arg: cst.Arg) -> bool:
 # Models whose own `call` is a `tf.function`: calling them in eager code runs a graph.
 
 
-class CompiledModels:
+class CompiledModels(Part):
     """Answers which models are compiled themselves."""
 
-    needs = ("infer", "calls")
-
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
 
     def has(self, called: cst.BaseExpression, value: Value) -> bool:
         """Whether the class of `called` has a `call` that is a `tf.function`, or the object was given one: `net.call =
@@ -192,46 +181,21 @@ class CompiledModels:
         )
 
 
-class ModelCalls:
+class ModelCalls(Part):
     """Finds calls that run a model or layer, eagerly and per step."""
 
-    needs = (
-        "infer",
-        "calls",
-        "compiled",
-        "loops",
-        "lifetimes",
-        "eager_steps",
-        "seldom",
-        "file_reads",
-        FewResults,
-        CalledModels,
-    )
+    own = (FewResults, CalledModels)
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        compiled: Compiled,
-        loops: Loops,
-        lifetimes: Lifetimes,
-        eager_steps: EagerSteps,
-        seldom: Seldom,
-        file_reads: FileReads,
-        few_results: FewResults,
-        called_models: CalledModels,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._compiled = compiled
-        self._loops = loops
-        self._lifetimes = lifetimes
-        self._eager_steps = eager_steps
-        self._seldom = seldom
-        self._file_reads = file_reads
-        self._few_results = few_results
-        self._called_models = called_models
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _loops: Loops
+    _lifetimes: Lifetimes
+    _eager_steps: EagerSteps
+    _seldom: Seldom
+    _file_reads: FileReads
+    _few_results: FewResults
+    _called_models: CalledModels
 
     def all(self) -> Iterator[cst.Call]:
         """The calls, by the name of what is called."""

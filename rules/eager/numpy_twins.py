@@ -17,6 +17,7 @@ from tflint_perf.analysis.python.syntax import argument, callee_name, descendant
 from tflint_perf.analysis.rewriting.ops_for_numpy import op_for
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.readers import Readers
 from tflint_perf.records import dataclass
 
@@ -55,17 +56,17 @@ class Twin:
         return given.value if isinstance(given, cst.Attribute) else self.call.args[0].value
 
 
-class Twins:
+class Twins(Part):
     """Finds the ops for NumPy's calls in a step."""
 
-    needs = ("infer", "calls", Crossings)
+    own = (Crossings,)
 
-    def __init__(self, infer: Inference, calls: CallGraph, crossings: Crossings) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._crossings = crossings
-        self._walk = infer.walk
-        self._readers = Readers(infer)
+    _infer: Inference
+    _calls: CallGraph
+    _crossings: Crossings
+
+    def __post_init__(self) -> None:
+        self._readers = Readers(self._infer)
 
     def of(self, call: cst.CSTNode, step: Collection[cst.CSTNode]) -> Twin | None:
         """The op for a call in the statements of a step, which are given with all that is in them; None where it may give

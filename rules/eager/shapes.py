@@ -19,20 +19,17 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 _STACKING = frozenset(["vstack", "hstack", "stack", "concatenate", "array", "asarray"])
 
 
-class Shapes:
+class Shapes(Part):
     """Answers whether what a function or a step is given varies in shape."""
 
-    needs = ("infer", "calls", "loops")
-
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
-        self._infer = infer
-        self._walk = infer.walk
-        self._calls = calls
-        self._loops = loops
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
 
     def vary_for(self, function: Function) -> bool:
         """Whether a loop that calls `function` gives it batches of varying shape."""

@@ -28,6 +28,7 @@ from tflint_perf.analysis.rewriting.tracing import Tracing
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.scalars import Scalars
 
 _GROWING = frozenset(["append", "extend", "insert", "add", "update", "pop", "setdefault", "remove", "clear"])
@@ -35,29 +36,16 @@ _FILLING = frozenset(["append", "extend", "insert"])
 _ARITHMETIC = (cst.Add, cst.Subtract, cst.Multiply, cst.FloorDivide, cst.Modulo)
 
 
-class Staging:
+class Staging(Part):
     """Answers why a loop over `range` can't be one over `tf.range`."""
 
-    needs = ("infer", "calls", "compiled", "tracing", "scalars", "iterations", "op_loops")
-
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        compiled: Compiled,
-        tracing: Tracing,
-        scalars: Scalars,
-        iterations: Iterations,
-        op_loops: OpLoops,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._compiled = compiled
-        self._tracing = tracing
-        self._scalars = scalars
-        self._iterations = iterations
-        self._op_loops = op_loops
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _tracing: Tracing
+    _scalars: Scalars
+    _iterations: Iterations
+    _op_loops: OpLoops
 
     def is_converted(self, function: Function) -> bool:
         """Whether AutoGraph is known to convert the loops of `function`: Keras leaves its methods as they are."""

@@ -26,6 +26,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import with_targets
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Value
 from tflint_perf.analysis.values.written import written_out
 from tflint_perf.records import dataclass
@@ -47,20 +48,16 @@ class RowLoop:
     tensor: cst.BaseExpression
 
 
-class Rows:
+class Rows(Part):
     """Finds loops over the rows of tensors."""
 
-    needs = ("infer", "compiled", "loops", "iterations", "op_loops")
+    _infer: Inference
+    _compiled: Compiled
+    _loops: Loops
+    _iterations: Iterations
+    _op_loops: OpLoops
 
-    def __init__(
-        self, infer: Inference, compiled: Compiled, loops: Loops, iterations: Iterations, op_loops: OpLoops
-    ) -> None:
-        self._infer = infer
-        self._compiled = compiled
-        self._loops = loops
-        self._iterations = iterations
-        self._op_loops = op_loops
-        self._walk = infer.walk
+    def __post_init__(self) -> None:
         self._found: list[RowLoop] | None = None
 
     def all(self) -> list[RowLoop]:

@@ -125,7 +125,7 @@ def _compile(edit: Editor, loop: Loop) -> Repair | Refusal:
         return Refusal(obstacle.reason, obstacle.node)
     if function is None or not isinstance(function.node, cst.FunctionDef) or loop.parent is not None:
         return Refusal("it is not in a function of its own", loop.node)
-    refusal = _stays_eager(model, function, loop)
+    refusal = _stays_eager(function, loop)
     if refusal is not None:
         return refusal
     obstacle = model.tracing.obstacle_in_function(function)
@@ -146,7 +146,7 @@ def _compile(edit: Editor, loop: Loop) -> Repair | Refusal:
     )
 
 
-def _stays_eager(model: Model, function: Function, loop: Loop) -> Refusal | None:
+def _stays_eager(function: Function, loop: Loop) -> Refusal | None:
     """Why the function around a loop is none to compile."""
     if function.outer is not None or function.owner is not None:
         return Refusal(f"`{function.name}` is a method, or is defined inside another function", function.node)

@@ -14,6 +14,7 @@ from tflint_perf.analysis.python.scopes import Binding, Block
 from tflint_perf.analysis.python.syntax import descendants, dotted_name, is_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 from .weight_copies import VARIABLES, WeightCopies
@@ -50,15 +51,14 @@ class AssignLoop:
         return (self.source,)
 
 
-class AssignLoops:
+class AssignLoops(Part):
     """Finds such loops."""
 
-    needs = ("infer", "calls", WeightCopies)
+    own = (WeightCopies,)
 
-    def __init__(self, infer: Inference, calls: CallGraph, copies: WeightCopies) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._copies = copies
+    _infer: Inference
+    _calls: CallGraph
+    _copies: WeightCopies
 
     def all(self) -> Iterator[AssignLoop]:
         """Every loop that does nothing else, in the order of the text."""

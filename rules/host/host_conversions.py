@@ -22,6 +22,7 @@ from tflint_perf.analysis.training.training_steps import TrainingSteps
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.library_calls import LibraryCalls
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 _TENSORS = ("tensor", "variable")
@@ -35,34 +36,18 @@ class Conversion:
     unchanged: bool
 
 
-class HostConversions:
+class HostConversions(Part):
     """Finds the conversions of batches that a gradient step or a model uses."""
 
-    needs = (
-        "infer", "calls", "compiled", "loops", "guards", "invariance", "feeds", "training_steps", "library_calls"
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        compiled: Compiled,
-        loops: Loops,
-        guards: Guards,
-        invariance: Invariance,
-        feeds: Feeds,
-        training_steps: TrainingSteps,
-        library_calls: LibraryCalls,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._compiled = compiled
-        self._loops = loops
-        self._guards = guards
-        self._invariance = invariance
-        self._feeds = feeds
-        self._training_steps = training_steps
-        self._library_calls = library_calls
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _loops: Loops
+    _guards: Guards
+    _invariance: Invariance
+    _feeds: Feeds
+    _training_steps: TrainingSteps
+    _library_calls: LibraryCalls
 
     def all(self) -> Iterator[Conversion]:
         """The conversions in eager code that runs per step."""
@@ -203,15 +188,11 @@ class HostConversions:
 _CONSTRUCTORS = frozenset({"__init__", "build", "setup"})
 
 
-class StandingData:
+class StandingData(Part):
     """Answers whether a batch is a part of data that stand before the step, so that a dataset can hold them."""
 
-    needs = ("infer", "calls")
-
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
 
     def give(self, node: cst.BaseExpression) -> bool:
         """Whether the batch `node` is a slice of standing data, or what a loop or `next` takes of them, also where a step

@@ -17,22 +17,17 @@ from tflint_perf.analysis.training.file_reads import FileReads
 from tflint_perf.analysis.training.sessions import Sessions
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 
-class SessionFeeds:
+class SessionFeeds(Part):
     """Answers what the `feed_dict` of a run holds."""
 
-    needs = ("infer", "calls", "loops", "sessions", "file_reads")
-
-    def __init__(
-        self, infer: Inference, calls: CallGraph, loops: Loops, sessions: Sessions, file_reads: FileReads
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._sessions = sessions
-        self._file_reads = file_reads
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _sessions: Sessions
+    _file_reads: FileReads
 
     def is_read(self, run: cst.Call) -> bool:
         """Whether each step that makes `run` reads a file before."""

@@ -12,6 +12,7 @@ from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants, integer, same_code
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 
@@ -35,16 +36,14 @@ class SlicingLoop:
     count: cst.BaseExpression | None = None
 
 
-class Slicing:
+class Slicing(Part):
     """Recognises slicing loops."""
 
-    needs = ("infer", "calls", "invariance")
     same_for_all_callers = True
 
-    def __init__(self, infer: Inference, calls: CallGraph, invariance: Invariance) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._invariance = invariance
+    _infer: Inference
+    _calls: CallGraph
+    _invariance: Invariance
 
     def of_loop(self, loop: Loop) -> SlicingLoop | str:
         """The loop as one over batches, or why it can't be seen as one."""
@@ -52,7 +51,7 @@ class Slicing:
         if not isinstance(node, cst.For) or not isinstance(node.target, cst.Name):
             return "the loop does not count through the arrays"
         counter = node.target.value
-        slices = self._slices(node, counter)
+        slices = self._slices(node)
         if not slices:
             return "the loop does not slice whole arrays into batches"
         if node.orelse is not None or self._uses_counter_elsewhere(node, slices, counter):
@@ -62,16 +61,16 @@ class Slicing:
                 return "an array changes in the loop"
         return self._with_bounds(node, slices)
 
-    def _slices(self, node: cst.For, counter: str) -> list[Slice]:
+    def _slices(self, node: cst.For) -> list[Slice]:
         found = []
         for line in node.body.body:
             if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1:
-                part = self._slice(line.body[0], counter)
+                part = self._slice(line.body[0])
                 if part is not None:
                     found.append(part)
         return found
 
-    def _slice(self, statement: cst.BaseSmallStatement, counter: str) -> Slice | None:
+    def _slice(self, statement: cst.BaseSmallStatement) -> Slice | None:
         match statement:
             case cst.Assign(
                 targets=[cst.AssignTarget(target=cst.Name() as target)],

@@ -33,6 +33,7 @@ from tflint_perf.analysis.training.training_steps import TrainingSteps
 from tflint_perf.analysis.values.caller import Fate
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 
@@ -45,31 +46,20 @@ class Sync:
     fates: frozenset[Fate]
 
 
-class Syncs:
+class Syncs(Part):
     """Finds copies to the host, and asks how often they are made."""
 
-    needs = ("infer", "calls", "loops", "guards", "on_device", "host_values", "training_steps")
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _guards: Guards
+    _on_device: OnDevice
+    _host_values: HostValues
+    _training_steps: TrainingSteps
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        loops: Loops,
-        guards: Guards,
-        on_device: OnDevice,
-        host_values: HostValues,
-        training_steps: TrainingSteps,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._guards = guards
-        self._walk = infer.walk
-        self._on_device = on_device
-        self._values = host_values
-        self._training_steps = training_steps
-        self._usual = Usual(infer)
-        self._step_variables = StepVariables(infer)
+    def __post_init__(self) -> None:
+        self._usual = Usual(self._infer)
+        self._step_variables = StepVariables(self._infer)
         self._on_each_step: dict[cst.CSTNode, bool] = {}
         self._asked_for: dict[cst.CSTNode | None, set[str]] = {}
 
@@ -103,7 +93,7 @@ class Syncs:
             return {"counted"}
         if isinstance(node, cst.Call) and shows(self._infer, node):
             return {"shown"}
-        fates = self._values.fates(node)
+        fates = self._host_values.fates(node)
         if "unused" in fates and self._is_timed(node):
             fates -= {"unused"}  # it waits on purpose
         return {"counted"} if "counted" in fates and self._on_device.counts_steps(tensor) else fates
@@ -116,7 +106,7 @@ class Syncs:
     def _only_counts(self, node: cst.BaseExpression, variable: cst.BaseExpression) -> bool:
         """Whether a variable is read for a guard: a counter in Python does all that one of steps is asked for."""
         return self._step_variables.is_one(variable) and (
-            self._step_variables.is_in_guard(node, variable) or "counted" in self._values.fates(node)
+            self._step_variables.is_in_guard(node, variable) or "counted" in self._host_values.fates(node)
         )
 
     def _is_timed(self, node: cst.CSTNode) -> bool:
@@ -460,15 +450,12 @@ HOST_BUILTINS = ("float", "int", "str", "format")
 _COPYING = frozenset([*HOST_METHODS, *HOST_BUILTINS, "format", "get_value"])
 
 
-class Copying:
+class Copying(Part):
     """Finds the statements to look at, whoever runs them."""
 
-    needs = ("infer",)
     same_for_all_callers = True
 
-    def __init__(self, infer: Inference) -> None:
-        self._infer = infer
-        self._walk = infer.walk
+    _infer: Inference
 
     @cached_property
     def statements(self) -> list[cst.CSTNode]:

@@ -20,6 +20,7 @@ from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, is_name, names_read
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import UNKNOWN
 from tflint_perf.records import dataclass
 
@@ -27,16 +28,15 @@ from tflint_perf.records import dataclass
 _DECIDING = (cst.For, cst.While, cst.Try, cst.Match, cst.FunctionDef, cst.ClassDef)
 
 
-class BesideGradients:
+class BesideGradients(Part):
     """Answers whether a place stands beside a gradient step, in one block with what makes it."""
 
-    needs = ("infer", "calls", "loops", "steps")
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _steps: GradientSteps
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, steps: GradientSteps) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._steps = steps
+    def __post_init__(self) -> None:
         self._known: dict[cst.CSTNode, bool] = {}
         self._training: dict[Function, bool] = {}
 
@@ -130,16 +130,14 @@ class WeightCopy:
     on_host: bool = True
 
 
-class WeightCopies:
+class WeightCopies(Part):
     """Finds such copies, and asks how often they are made."""
 
-    needs = ("infer", "each_step", BesideGradients)
+    own = (BesideGradients,)
 
-    def __init__(self, infer: Inference, each_step: EachStep, beside_gradients: BesideGradients) -> None:
-        self._infer = infer
-        self._each_step = each_step
-        self._beside_gradients = beside_gradients
-        self._walk = infer.walk
+    _infer: Inference
+    _each_step: EachStep
+    _beside_gradients: BesideGradients
 
     def all(self) -> Iterator[WeightCopy]:
         """Every copy of a known model's weights through host arrays, or through tensors computed in eager mode, in the order

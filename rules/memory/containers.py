@@ -29,6 +29,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.new_containers import made_by
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 # "step": emptied or made anew per step, or bounded; "round": per iteration of an outer loop, an epoch or episode
@@ -53,17 +54,13 @@ class Addition:
     added: tuple[cst.BaseExpression, ...]
 
 
-class Containers:
+class Containers(Part):
     """Answers how long containers that grow live."""
 
-    needs = ("infer", "calls", "loops", "iterations")
-
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, iterations: Iterations) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._walk = infer.walk
-        self._iterations = iterations
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _iterations: Iterations
 
     def life(self, addition: Addition) -> Life:
         """How long the container of `addition` lives; "unknown" for what may be none."""
@@ -279,17 +276,15 @@ _GRADIENT = ("gradient", "gradients", "apply_gradients")
 _IN_ARGUMENTS = (cst.Arg, cst.Element, cst.DictElement, cst.List, cst.Tuple, cst.Dict)
 
 
-class Kept:
+class Kept(Part):
     """Answers what is asked of the values that a container keeps."""
 
-    needs = ("infer", "calls", "loops", Containers)
+    own = (Containers,)
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, containers: Containers) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._containers = containers
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _containers: Containers
 
     def feeds_gradient(self, addition: Addition) -> bool:
         """Whether the container of `addition` grows, or is read, under a gradient tape: the gradient needs its tensors."""

@@ -12,6 +12,7 @@ from tflint_perf.analysis.python.scopes import Block, Function
 from tflint_perf.analysis.python.syntax import COMPREHENSIONS, callee_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 # What calls of these kinds make is made on a device.
 _ON_DEVICES = frozenset({"tensor", "tensors", "variable", "strategy"})
@@ -19,16 +20,15 @@ _ON_DEVICES = frozenset({"tensor", "tensors", "variable", "strategy"})
 _CONDITIONAL = (cst.IfExp, cst.BooleanOperation, cst.Assert, *COMPREHENSIONS)
 
 
-class DeviceSetup:
+class DeviceSetup(Part):
     """Answers what has run, when a place is reached, that made TensorFlow set up its devices."""
 
-    needs = ("infer", "calls")
     same_for_all_callers = True
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+
+    def __post_init__(self) -> None:
         # What surely ran before all calls of a function.
         self._known: dict[Function, cst.Call | None] = {}
 

@@ -20,6 +20,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.training.programs import imports_tensorflow
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 # Calls that decide how much memory TensorFlow takes of a GPU, or whether it takes any.
 _SETTERS = frozenset(
@@ -64,18 +65,14 @@ _GUARD = re.compile(rb"(?m)^if __name__\b")
 _COMMENT = re.compile(rb"(?m)^[ \t]*#.*$")
 
 
-class GpuMemory:
+class GpuMemory(Part):
     """Answers whether a file, or what it imports, says how much memory TensorFlow takes of a GPU."""
 
     same_for_all_callers = True
 
-    needs = ("infer", "calls", "text")
-
-    def __init__(self, infer: Inference, calls: CallGraph, text: str) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._text = text
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _text: str
 
     @cached_property
     def is_settled(self) -> bool:

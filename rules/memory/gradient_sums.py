@@ -24,6 +24,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting, sources, taken_part, with_targets
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 # Of a subscript, only one with a constant key: `gradients["actor"]`.
@@ -42,16 +43,13 @@ class GradientSum:
     starts_again: bool
 
 
-class GradientSums:
+class GradientSums(Part):
     """Finds where gradients are added up in lists."""
 
-    needs = ("infer", "calls")
     same_for_all_callers = True
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
 
     def all(self) -> Iterator[GradientSum]:
         """Every statement that adds up gradients of several batches in a list, in the order of the text."""

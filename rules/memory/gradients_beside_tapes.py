@@ -12,18 +12,18 @@ from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 
-class SecondPasses:
+class SecondPasses(Part):
     """Answers whether another gradient is computed while a tape lives on that has given its own."""
 
-    needs = ("infer", "calls", "loops", "given_models")
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _given_models: GivenModels
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, given_models: GivenModels) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._given_models = given_models
+    def __post_init__(self) -> None:
         self._known: dict[cst.Call, bool] = {}
 
     def run_beside(self, tape: Tape, gradient: cst.Call) -> bool:

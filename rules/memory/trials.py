@@ -21,6 +21,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.made_kinds import MadeKinds
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 # What people do between trials for the sake of memory. A TPU that is set up anew keeps nothing of what was on it.
@@ -47,18 +48,16 @@ class Trial:
     fits: bool
 
 
-class Trials:
+class Trials(Part):
     """Finds trials."""
 
-    needs = ("infer", "calls", "compiled", "loops")
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _loops: Loops
 
-    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled, loops: Loops) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._compiled = compiled
-        self._loops = loops
-        self._kinds = MadeKinds(infer)
-        self._walk = infer.walk
+    def __post_init__(self) -> None:
+        self._kinds = MadeKinds(self._infer)
 
     def all(self) -> Iterator[Trial]:
         """Every model that is built and trained in each iteration of a loop, and not kept, in the order of the text."""
@@ -232,7 +231,7 @@ class Trials:
                 return False
             by_itself = trains_by(self._infer, call) in ("fit", "batch")
             return by_itself or any(map(self._updates_compiled, self._calls.targets(call)))
-        for function, name in self._handed_to(mention, parent):
+        for function, name in self._handed_to(parent):
             if self._updates_compiled(function):
                 return True
             if depth < CALLS_DEEP and any(
@@ -258,14 +257,14 @@ class Trials:
         call = self._walk.parents.get(parent)
         if isinstance(call, cst.Call) and has(self._infer.names.qualified(call.func), "keras-utility"):
             return False
-        handed = list(self._handed_to(mention, parent))
+        handed = list(self._handed_to(parent))
         return not handed or any(
             self._may_keep(node, depth + 1)
             for function, name in handed
             for node in self._reads(function, name)
         )
 
-    def _handed_to(self, mention: cst.Name, arg: cst.CSTNode | None) -> Iterator[tuple[Function, str]]:
+    def _handed_to(self, arg: cst.CSTNode | None) -> Iterator[tuple[Function, str]]:
         """The functions of this file that are given the model, and the parameters that get it."""
         call = self._walk.parents.get(arg) if isinstance(arg, cst.Arg) else None
         if not isinstance(call, cst.Call) or not isinstance(arg, cst.Arg) or arg.star:

@@ -11,22 +11,23 @@ from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, calls_below, is_name, keyword_argument
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Stage
 
 # Clocks, seeds, and objects that draw only when they are asked to.
 _IS_NO_DRAW = re.compile(r"^(time|datetime)\.|seed$|generator$|\.[A-Z]\w*$")
 
 
-class Augmentations:
+class Augmentations(Part):
     """Answers whether a `map` surely draws."""
 
-    needs = ("infer", "calls")
     same_for_all_callers = True
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._parents = infer.walk.parents
+    _infer: Inference
+    _calls: CallGraph
+
+    def __post_init__(self) -> None:
+        self._parents = self._infer.walk.parents
 
     def draws(self, stage: Stage) -> bool:
         """Whether the function that a `map` is given draws random numbers on each call, whatever it is given."""

@@ -20,6 +20,7 @@ from tflint_perf.analysis.python.syntax import (
     same_code,
 )
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Pipeline
 from tflint_perf.records import dataclass
 
@@ -42,25 +43,16 @@ class LateCache:
     saves: bool
 
 
-class LateCaches:
+class LateCaches(Part):
     """Answers what a `cache` stands behind but should stand in front of."""
 
-    needs = ("infer", "stages", "successors", Augmentations, MappedWork)
+    own = (Augmentations, MappedWork)
 
-    def __init__(
-        self,
-        infer: Inference,
-        stages: Stages,
-        successors: Successors,
-        augmentations: Augmentations,
-        mapped_work: MappedWork,
-    ) -> None:
-        self._infer = infer
-        self._stages = stages
-        self._successors = successors
-        self._augmentations = augmentations
-        self._mapped_work = mapped_work
-        self._walk = infer.walk
+    _infer: Inference
+    _stages: Stages
+    _successors: Successors
+    _augmentations: Augmentations
+    _mapped_work: MappedWork
 
     def of(self, cache: cst.Call) -> LateCache | None:
         """The nearest stage before `cache` that should not be there, in one of the pipelines that build its dataset."""

@@ -10,19 +10,17 @@ from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants, is_name
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 
 _COUNTING = frozenset({"len", "range", "zip", "enumerate", "list", "reversed", "iter"})
 # What gives one item after the other, each of which is made as it is asked for.
 _MADE_ON_DEMAND = frozenset({"generator", "iterator", "dataset", "instance", "model"})
 
 
-class HandingOn:
+class HandingOn(Part):
     """Answers whether that is all that a generator does."""
 
-    needs = ("infer",)
-
-    def __init__(self, infer: Inference) -> None:
-        self._infer = infer
+    _infer: Inference
 
     def is_all_of(self, function: Function) -> bool:
         """Whether `function` goes over what it has, and makes nothing of the items but arrays of their own."""

@@ -13,6 +13,7 @@ from tflint_perf.analysis.python.syntax import argument, descendants, last_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 
 from .plain_numpy import PlainNumpy
 from .python_stages import PythonStages
@@ -28,24 +29,18 @@ _LIGHT = ("elementwise", "elementwise-of-two", "elementwise-of-three", "keeps-by
 _SHAPES = frozenset({"set_shape", "get_shape"})
 
 
-class LockedPython:
+class LockedPython(Part):
     """Answers whether all Python code that a `map` runs holds the lock: then parallel calls gain nothing."""
 
-    needs = ("infer", "calls", "numbers", PlainNumpy, PythonStages)
+    own = (PlainNumpy, PythonStages)
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        numbers: Numbers,
-        plain_numpy: PlainNumpy,
-        python_stages: PythonStages,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._numbers = numbers
-        self._plain_numpy = plain_numpy
-        self._python_stages = python_stages
+    _infer: Inference
+    _calls: CallGraph
+    _numbers: Numbers
+    _plain_numpy: PlainNumpy
+    _python_stages: PythonStages
+
+    def __post_init__(self) -> None:
         self._known: dict[Function, bool] = {}
         self._beside: dict[Function, bool] = {}
 

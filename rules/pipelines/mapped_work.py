@@ -12,20 +12,21 @@ from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Stage
 
 _READING = ("reads-file", "decodes", "decodes-images", "decodes-audio", "resizes")
 
 
-class MappedWork:
+class MappedWork(Part):
     """Answers whether a mapped function is seen to read, decode or resize, or to look something up in a table."""
 
-    needs = ("infer", "calls")
     same_for_all_callers = True
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
+    _infer: Inference
+    _calls: CallGraph
+
+    def __post_init__(self) -> None:
         self._reading: dict[cst.Call, bool] = {}
         self._sounding: dict[cst.Call, bool] = {}
         self._looking_up: dict[cst.Call, bool] = {}

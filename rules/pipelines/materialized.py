@@ -31,6 +31,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import is_numbered, source
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import UNKNOWN, Pipeline, Stage, Value
 from tflint_perf.records import dataclass
 
@@ -55,17 +56,13 @@ class Materialization:
     value: Value
 
 
-class Materializations:
+class Materializations(Part):
     """Finds such places."""
 
-    needs = ("infer", "calls", "loops", "successors")
-
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, successors: Successors) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._successors = successors
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _successors: Successors
 
     def all(self) -> Iterator[Materialization]:
         """Every place that materializes a dataset, by form; not those of a few elements, of file names or of data

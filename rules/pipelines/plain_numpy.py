@@ -23,6 +23,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.keras_flows import is_flow
 from tflint_perf.analysis.values.named_calls import GENERATOR, builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 
 _BUILTINS = frozenset(
     ["len", "int", "float", "abs", "min", "max", "sum", "range", "tuple", "bool", "round", "zip", "enumerate", "list", "str",
@@ -53,18 +54,16 @@ _FLOWS = {
 }
 
 
-class PlainNumpy:
+class PlainNumpy(Part):
     """Answers which TensorFlow ops do what a function of Python does, as a list of their names.
 
     None where something in the function is not in sight, has no such op, or reads what TensorFlow can't.
     """
 
-    needs = ("infer", "calls")
     same_for_all_callers = True
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
+    _infer: Inference
+    _calls: CallGraph
 
     def ops(self, node: cst.BaseExpression) -> list[str] | None:
         """The ops that can do the work of `node`, which is given to `tf.py_function` or `tf.numpy_function`."""

@@ -16,6 +16,7 @@ from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, descendants, last_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Pipeline, Stage
 from tflint_perf.records import dataclass
 
@@ -46,44 +47,23 @@ class PythonStage:
         return self.ops is not None and self.ops != (SLICES,)
 
 
-class PythonStages:
+class PythonStages(Part):
     """Finds the stages that run Python, but for what reads what TensorFlow can't."""
 
-    needs = (
-        "infer",
-        "calls",
-        "stages",
-        "batching",
-        "successors",
-        PlainNumpy,
-        OtherReads,
-        HandingOn,
-        MappedWork,
-    )
+    own = (PlainNumpy, OtherReads, HandingOn, MappedWork)
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        stages: Stages,
-        batching: Batching,
-        successors: Successors,
-        plain_numpy: PlainNumpy,
-        other_reads: OtherReads,
-        handing_on: HandingOn,
-        mapped_work: MappedWork,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._stages = stages
-        self._batching = batching
-        self._successors = successors
-        self._plain_numpy = plain_numpy
-        self._other_reads = other_reads
-        self._handing_on = handing_on
-        self._mapped_work = mapped_work
+    _infer: Inference
+    _calls: CallGraph
+    _stages: Stages
+    _batching: Batching
+    _successors: Successors
+    _plain_numpy: PlainNumpy
+    _other_reads: OtherReads
+    _handing_on: HandingOn
+    _mapped_work: MappedWork
+
+    def __post_init__(self) -> None:
         self._drawing: dict[Function, bool] = {}
-        self._walk = infer.walk
 
     def trained_on(self) -> Iterator[PythonStage]:
         """The stages that run Python and whose elements are made anew in each epoch to train on, each once by what runs

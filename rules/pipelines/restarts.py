@@ -17,6 +17,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import source
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 _TAKES_NEXT = frozenset({"next", "get_next", "__next__"})
@@ -44,17 +45,13 @@ class Restart:
     maker: cst.BaseExpression | None = None
 
 
-class Restarts:
+class Restarts(Part):
     """Finds the places that start a pipeline to take one element."""
 
-    needs = ("infer", "calls", "loops", "invariance")
-
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, invariance: Invariance) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._invariance = invariance
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _invariance: Invariance
 
     def all(self) -> Iterator[Restart]:
         """Every place that restarts a dataset's pipeline for one element, by form."""

@@ -12,21 +12,18 @@ from tflint_perf.analysis.python.syntax import callee_name, calls_below, keyword
 from tflint_perf.analysis.training.train_calls import TrainCalls
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 # Functions of Python's own that do nothing but compute, and qualified names that begin like an op's.
 _HARMLESS = frozenset({"len", "int", "float", "zip", "list", "range"})
 
 
-class Discarded:
+class Discarded(Part):
     """Finds the results that nobody gets, of calls and of arithmetic."""
 
-    needs = ("infer", "calls", "train_calls")
-
-    def __init__(self, infer: Inference, calls: CallGraph, train_calls: TrainCalls) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._train_calls = train_calls
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _train_calls: TrainCalls
 
     def all(self) -> Iterator[cst.Call | cst.BinaryOperation]:
         """Every computation whose result is thrown away, in the order of the text."""

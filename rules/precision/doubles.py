@@ -29,6 +29,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import with_targets
 from tflint_perf.analysis.values.named_calls import GENERATOR, builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Pipeline, Value
 from tflint_perf.records import dataclass
 
@@ -51,27 +52,15 @@ class DoubleFeed:
     made: cst.BaseExpression
 
 
-class Doubles:
+class Doubles(Part):
     """Finds float64 arrays that a float32 model casts on each step."""
 
-    needs = ("infer", "calls", "loops", "steps", "pipelines", "text")
-
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        loops: Loops,
-        steps: GradientSteps,
-        pipelines: Pipelines,
-        text: str,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._steps = steps
-        self._pipelines = pipelines
-        self._text = text
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _steps: GradientSteps
+    _pipelines: Pipelines
+    _text: str
 
     def feeds(self) -> Iterator[DoubleFeed]:
         """Every float64 array that a model is fed, once. None in a file that speaks of double precision."""

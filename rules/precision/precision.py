@@ -12,6 +12,7 @@ from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.scopes import Scope
 from tflint_perf.analysis.python.syntax import descendants, dotted_name, last_name
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 # Where the names of mixed precision were until TensorFlow 2.4 gave them a place without `experimental`.
@@ -43,16 +44,13 @@ class RemovedUse:
         return self.holder is not None
 
 
-class Precision:
+class Precision(Part):
     """Answers which policy a file sets, and where it uses names that are gone."""
 
-    needs = ("infer", "text")
     same_for_all_callers = True
 
-    def __init__(self, infer: Inference, text: str) -> None:
-        self._infer = infer
-        self._walk = infer.walk
-        self._text = text
+    _infer: Inference
+    _text: str
 
     def is_thought_of(self) -> bool:
         """Whether the file mentions the precision that it computes in."""

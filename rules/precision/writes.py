@@ -25,6 +25,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 WriteKind = Literal["summary", "weights", "flush"]
@@ -40,18 +41,16 @@ class Write:
     kind: WriteKind
 
 
-class Writes:
+class Writes(Part):
     """Finds calls that write, and answers whether they do so on each step."""
 
-    needs = ("infer", "calls", "loops", "guards", "once")
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _guards: Guards
+    _once: Once
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards, once: Once) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._guards = guards
-        self._once = once
-        self._walk = infer.walk
+    def __post_init__(self) -> None:
         self._on_each_step: dict[cst.CSTNode, bool] = {}
 
     def all(self) -> list[Write]:

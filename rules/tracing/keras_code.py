@@ -13,21 +13,21 @@ from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 # What Keras builds models of.
 _BUILDING_BLOCKS = frozenset({"layer", "loss", "metric"})
 
 
-class KerasCode:
+class KerasCode(Part):
     """Answers which functions Keras alone runs: `Layer.call`, and what nothing else calls."""
 
-    needs = ("infer", "calls", "compiled", "symbolic")
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _symbolic: Symbolic
 
-    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled, symbolic: Symbolic) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._compiled = compiled
-        self._symbolic = symbolic
+    def __post_init__(self) -> None:
         self._known: dict[Function, bool] = {}
 
     def functions(self) -> Iterator[Function]:

@@ -31,6 +31,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.classes import CONSTRUCTORS
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.made_kinds import Kind, MadeKinds
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 Time = Literal["step", "epoch", "traced"]
@@ -51,30 +52,19 @@ class Made:
     makes_variables: bool
 
 
-class Making:
+class Making(Part):
     """Finds objects that are made on each step or epoch."""
 
-    needs = ("infer", "calls", "loops", "invariance", "symbolic", "functional_models", "eager_steps")
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _invariance: Invariance
+    _symbolic: Symbolic
+    _functional_models: FunctionalModels
+    _eager_steps: EagerSteps
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        loops: Loops,
-        invariance: Invariance,
-        symbolic: Symbolic,
-        functional_models: FunctionalModels,
-        eager_steps: EagerSteps,
-    ) -> None:
-        self._infer = infer
-        self._kinds = MadeKinds(infer)
-        self._calls = calls
-        self._loops = loops
-        self._invariance = invariance
-        self._symbolic = symbolic
-        self._functional_models = functional_models
-        self._eager_steps = eager_steps
-        self._walk = infer.walk
+    def __post_init__(self) -> None:
+        self._kinds = MadeKinds(self._infer)
         self._served: dict[Function, Function | None] = {}
         self._builders: dict[Function, bool] = {}
 

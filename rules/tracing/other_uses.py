@@ -10,19 +10,16 @@ from tflint_perf.analysis.python.obstacles import Obstacle
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import descendants, names_read, target_names
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 _APPLYING = ("apply_gradients", "apply", "minimize")
 
 
-class OtherUses:
+class OtherUses(Part):
     """Answers what stands against keeping an optimizer from one iteration to the next."""
 
-    needs = ("infer", "invariance")
-
-    def __init__(self, infer: Inference, invariance: Invariance) -> None:
-        self._infer = infer
-        self._invariance = invariance
-        self._walk = infer.walk
+    _infer: Inference
+    _invariance: Invariance
 
     def of_optimizer(self, statement: cst.CSTNode, loop: Loop) -> Obstacle | None:
         """A use of the optimizer that a statement of `loop` makes which may change it, give it another model to train,

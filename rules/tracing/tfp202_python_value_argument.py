@@ -148,7 +148,7 @@ def _pass_tensor(edit: Editor, call: cst.Call, arg: cst.Arg, function: Function 
     if name not in function.scope.bindings:
         return Refusal("which parameter it becomes is not known", arg.value)
     dtypes: set[str] = set()
-    for need in parameters.needs(function, name, number):
+    for need in parameters.needs_of(function, name, number):
         if need.reason:
             return Refusal(need.reason, need.node)
         dtypes.add(need.dtype)

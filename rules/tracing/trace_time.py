@@ -24,6 +24,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 from .keras_code import KerasCode
@@ -45,19 +46,16 @@ class HostCall:
     shown: str
 
 
-class TraceTime:
+class TraceTime(Part):
     """Finds what compiled code asks of Python."""
 
-    needs = ("infer", "calls", "symbolic", "once", KerasCode)
+    own = (KerasCode,)
 
-    def __init__(
-        self, infer: Inference, calls: CallGraph, symbolic: Symbolic, once: Once, keras: KerasCode
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._keras = keras
-        self._symbolic = symbolic
-        self._once = once
+    _infer: Inference
+    _calls: CallGraph
+    _symbolic: Symbolic
+    _once: Once
+    _keras: KerasCode
 
     def host_calls(self) -> Iterator[HostCall]:
         """The calls of Python in code that is known to be compiled, the outermost of each statement."""

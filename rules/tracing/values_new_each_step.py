@@ -18,6 +18,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import is_count
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 
 _ARITHMETIC = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide, cst.Power)
 _COUNTING = (cst.AddAssign, cst.SubtractAssign, cst.MultiplyAssign, cst.DivideAssign, cst.PowerAssign)
@@ -29,16 +30,15 @@ _BOUNDS = frozenset(
 _OBJECTS = frozenset({"model", "layer", "optimizer", "loss", "metric", "instance", "function", "compiled"})
 
 
-class NewValues:
+class NewValues(Part):
     """Answers whether a Python value is one that no earlier step had, or one of a few that are written in the source."""
 
-    needs = ("infer", "calls", "loops", "numbers")
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _numbers: Numbers
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, numbers: Numbers) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._numbers = numbers
+    def __post_init__(self) -> None:
         self._asked: set[cst.CSTNode] = set()
 
     def come_each_step(self, node: cst.BaseExpression) -> bool:

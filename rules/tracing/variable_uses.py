@@ -13,6 +13,7 @@ from tflint_perf.analysis.python.scopes import Scope
 from tflint_perf.analysis.python.syntax import argument, callee_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 # It is only read; numbers are added to it besides; or something else is done with it, as far as is known.
 Use = Literal["read", "added", "kept"]
@@ -20,15 +21,11 @@ Use = Literal["read", "added", "kept"]
 _ADDING = ("assign_add", "assign_sub")
 
 
-class VariableUses:
+class VariableUses(Part):
     """Answers what a variable is made for."""
 
-    needs = ("infer", "calls")
-
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
 
     def of(self, made: cst.Call) -> Use:
         """What becomes of the variable that `made` makes."""

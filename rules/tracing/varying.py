@@ -27,6 +27,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import is_count, taken_part
 from tflint_perf.analysis.values.library_calls import LibraryCalls
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Pipeline, Stage
 
 # "grown": it is longer on each call; "episode": as long as an episode; "list": either of both as a Python list.
@@ -39,17 +40,13 @@ _CUTTING = frozenset({"resize", "resize_with_crop_or_pad", "resize_with_pad", "r
 _SHRINKING = frozenset({"pop", "popleft", "clear", "remove"})
 
 
-class Varying:
+class Varying(Part):
     """Answers how the shape of an argument changes from call to call."""
 
-    needs = ("infer", "calls", "loops", "invariance")
-
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, invariance: Invariance) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._invariance = invariance
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _invariance: Invariance
 
     def variation(self, node: cst.BaseExpression) -> Variation | None:
         """How the shape of `node` differs between the calls that a loop makes; None where nothing says so."""
@@ -250,15 +247,12 @@ _FOR_ALL_SHAPES = ("input_signature", "reduce_retracing", "experimental_relax_sh
 _ASKS_FOR_SHAPE = frozenset({"shape", "get_shape", "unstack", "len", "as_list"})
 
 
-class Retracing:
+class Retracing(Part):
     """Answers what made a compiled function, and whether it can do with shapes that are left open."""
 
-    needs = ("infer", "calls", "library_calls")
-
-    def __init__(self, infer: Inference, calls: CallGraph, library_calls: LibraryCalls) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._library_calls = library_calls
+    _infer: Inference
+    _calls: CallGraph
+    _library_calls: LibraryCalls
 
     def makers(self, function: Function | None) -> list[cst.BaseExpression]:
         """The decorators and calls in this file that make a `tf.function` of a function."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
+from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.model import Model, Parts
 from tflint_perf.analysis.values.callees import Callees
+from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 SCRIPT = """\
 import tensorflow as tf
@@ -34,3 +37,40 @@ def test_making_a_part_works_nothing_out(name: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Inference, "value", asked)
     monkeypatch.setattr(Callees, "candidates", asked)
     assert getattr(model, name) is not None
+
+
+class Counting(Part):
+    """A part that a rule makes for itself."""
+
+    _calls: CallGraph
+    _loops: Loops
+
+    def __post_init__(self) -> None:
+        self.counted = 0
+
+
+class Above(Part):
+    """A part that is made of such a part."""
+
+    own = (Counting,)
+
+    _loops: Loops
+    _counting: Counting
+
+
+def test_a_part_needs_what_its_annotations_name() -> None:
+    model = Model(cst.parse_module(SCRIPT), SCRIPT)
+    made = model.own(Counting)
+    assert Counting.needs == ("calls", "loops")
+    assert (made._calls, made._loops, made.counted) == (model.calls, model.loops, 0)
+
+
+def test_a_part_may_say_that_it_is_made_of_what_only_rules_know() -> None:
+    model = Model(cst.parse_module(SCRIPT), SCRIPT)
+    made = model.own(Above)
+    assert (made._loops, made._counting) == (model.loops, model.own(Counting))
+
+
+def test_a_part_is_given_all_that_it_needs() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        Counting(object())

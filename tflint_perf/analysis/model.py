@@ -97,8 +97,8 @@ SAME_FOR_ALL_CALLERS = (
 )  # fmt: skip
 
 
-def part(path: str, *needs: str) -> Any:
-    """A part of a model, made of the parts that it needs when somebody first asks.
+def part(path: str) -> Any:
+    """A part of a model, made of the parts that its class needs when somebody first asks.
 
     `path` names its class, "calls.CallGraph": what no rule asks about a file is not even imported. Making a part makes
     those that it needs, so it works nothing out before it is asked, not even who calls whom.
@@ -107,7 +107,7 @@ def part(path: str, *needs: str) -> Any:
     def make(model: Model) -> Any:
         module, _, name = path.rpartition(".")
         kind = getattr(import_module(f"tflint_perf.analysis.{module}"), name)
-        return kind(*(getattr(model, need) for need in needs))
+        return kind(*(getattr(model, need) for need in kind.needs))
 
     return cached_property(make)
 
@@ -116,189 +116,131 @@ class Parts:
     """What is known of a module besides its walk, its names and its values, worked out when a rule first asks."""
 
     # Calls of libraries, by what these functions are.
-    library_calls: LibraryCalls = part("values.library_calls.LibraryCalls", "walk", "names")
+    library_calls: LibraryCalls = part("values.library_calls.LibraryCalls")
     # Who calls whom.
-    calls: CallGraph = part("values.calls.CallGraph", "infer")
+    calls: CallGraph = part("values.calls.CallGraph")
     # What is compiled, and what surely runs in eager mode.
-    compiled: Compiled = part("execution.compiled.Compiled", "infer", "calls")
+    compiled: Compiled = part("execution.compiled.Compiled")
     # Models that other files give.
-    given_models: GivenModels = part("execution.given_models.GivenModels", "infer", "calls")
+    given_models: GivenModels = part("execution.given_models.GivenModels")
     # Functional models of Keras that are put together.
-    functional_models: FunctionalModels = part(
-        "execution.functional_models.FunctionalModels", "infer", "calls"
-    )
+    functional_models: FunctionalModels = part("execution.functional_models.FunctionalModels")
     # Kinds of loops, and what runs per step.
-    loops: Loops = part(
-        "execution.loops.Loops", "infer", "calls", "compiled", "given_models", "functional_models"
-    )
+    loops: Loops = part("execution.loops.Loops")
     # Conditions on counters and flags.
-    guards: Guards = part("execution.guards.Guards", "infer", "calls", "loops")
+    guards: Guards = part("execution.guards.Guards")
     # Gradient steps.
-    steps: GradientSteps = part("execution.steps.GradientSteps", "infer", "calls")
+    steps: GradientSteps = part("execution.steps.GradientSteps")
     # Which tensors are scalars.
-    scalars: Scalars = part("values.scalars.Scalars", "infer", "calls")
+    scalars: Scalars = part("values.scalars.Scalars")
     # Conditions that constants decide.
-    decided: Decided = part("execution.decided.Decided", "infer", "calls", "loops")
+    decided: Decided = part("execution.decided.Decided")
     # What the file says about GPUs.
-    devices: Devices = part("training.devices.Devices", "infer", "decided", "text", "form")
+    devices: Devices = part("training.devices.Devices")
     # What single calls have to do with training.
-    train_calls: TrainCalls = part("training.train_calls.TrainCalls", "infer", "calls")
+    train_calls: TrainCalls = part("training.train_calls.TrainCalls")
     # What running the file does.
-    programs: Programs = part(
-        "training.programs.Programs", "infer", "calls", "loops", "steps", "train_calls", "text"
-    )
+    programs: Programs = part("training.programs.Programs")
     # Python numbers, and which of them change.
-    numbers: Numbers = part(
-        "execution.python_numbers.Numbers", "infer", "calls", "compiled", "loops", "invariance"
-    )
+    numbers: Numbers = part("execution.python_numbers.Numbers")
     # Where values go.
-    feeds: Feeds = part("training.feeds.Feeds", "infer", "calls", "loops", "steps")
+    feeds: Feeds = part("training.feeds.Feeds")
     # What a rewrite may change.
-    rewriting: Rewriting = part("rewriting.rewriting.Rewriting", "infer", "calls")
+    rewriting: Rewriting = part("rewriting.rewriting.Rewriting")
     # What functions do with their parameters.
-    parameters: Parameters = part("rewriting.parameters.Parameters", "infer", "calls")
+    parameters: Parameters = part("rewriting.parameters.Parameters")
     # What stands around a stage of a pipeline.
-    stages: Stages = part("pipelines.stages.Stages", "infer")
+    stages: Stages = part("pipelines.stages.Stages")
     # What becomes of the elements of datasets.
-    element_uses: ElementUses = part("pipelines.element_uses.ElementUses", "infer", "calls", "steps")
+    element_uses: ElementUses = part("pipelines.element_uses.ElementUses")
     # Where datasets are consumed.
-    pipelines: Pipelines = part(
-        "pipelines.pipelines.Pipelines",
-        "infer", "loops", "guards", "stages", "element_uses", "draws", "graph_inputs",
-    )  # fmt: skip
+    pipelines: Pipelines = part("pipelines.pipelines.Pipelines")
     # Elements that are drawn one by one.
-    draws: Draws = part("pipelines.draws.Draws", "infer", "calls", "loops", "feeds", "element_uses")
+    draws: Draws = part("pipelines.draws.Draws")
     # Datasets that a strategy has distributed.
-    distributed: Distributed = part("pipelines.distributed.Distributed", "infer", "calls")
+    distributed: Distributed = part("pipelines.distributed.Distributed")
     # Datasets that other files get.
-    exported_datasets: ExportedDatasets = part(
-        "pipelines.exported_datasets.ExportedDatasets", "infer", "calls"
-    )
+    exported_datasets: ExportedDatasets = part("pipelines.exported_datasets.ExportedDatasets")
     # What graphs and estimators take elements from.
-    graph_inputs: GraphInputs = part(
-        "pipelines.graph_inputs.GraphInputs", "infer", "calls", "compiled", "loops", "train_calls"
-    )
+    graph_inputs: GraphInputs = part("pipelines.graph_inputs.GraphInputs")
     # Parameters whose elements are taken into steps.
-    dataset_parameters: DatasetParameters = part(
-        "pipelines.dataset_parameters.DatasetParameters", "infer", "calls", "loops", "draws", "element_uses"
-    )
+    dataset_parameters: DatasetParameters = part("pipelines.dataset_parameters.DatasetParameters")
     # Whether datasets come in batches.
-    batching: Batching = part("pipelines.batching.Batching", "infer", "calls")
+    batching: Batching = part("pipelines.batching.Batching")
     # Whether a graph knows the shapes of a dataset's elements.
-    open_shapes: OpenShapes = part("pipelines.open_shapes.OpenShapes", "infer")
+    open_shapes: OpenShapes = part("pipelines.open_shapes.OpenShapes")
     # What functions given to pipelines keep between calls.
-    statefulness: Statefulness = part("pipelines.stateful.Statefulness", "infer", "calls")
+    statefulness: Statefulness = part("pipelines.stateful.Statefulness")
     # What pipelines do in parallel, and where they read several files.
-    parallelism: Parallelism = part("pipelines.parallelism.Parallelism", "infer", "calls", "loops", "stages")
+    parallelism: Parallelism = part("pipelines.parallelism.Parallelism")
     # Datasets that a loop builds again and again.
-    rebuilt: Rebuilt = part(
-        "pipelines.rebuilt.Rebuilt",
-        "infer", "calls", "compiled", "loops", "guards", "once", "invariance", "stages",
-    )  # fmt: skip
+    rebuilt: Rebuilt = part("pipelines.rebuilt.Rebuilt")
     # What comes behind a stage of a pipeline.
-    successors: Successors = part(
-        "pipelines.successors.Successors",
-        "infer",
-        "calls",
-        "loops",
-        "programs",
-        "stages",
-        "pipelines",
-        "form",
-    )
+    successors: Successors = part("pipelines.successors.Successors")
     # Which stages of pipelines make elements larger.
-    growth: Growth = part("pipelines.growth.Growth", "infer", "calls", "iterations")
+    growth: Growth = part("pipelines.growth.Growth")
     # Shuffles of what is large.
-    late_shuffles: LateShuffles = part(
-        "pipelines.late_shuffles.LateShuffles", "infer", "batching", "growth", "stages", "successors", "calls"
-    )
+    late_shuffles: LateShuffles = part("pipelines.late_shuffles.LateShuffles")
     # What changes from one iteration of a loop to the next.
-    invariance: Invariance = part("execution.invariance.Invariance", "infer", "calls")
+    invariance: Invariance = part("execution.invariance.Invariance")
     # Which objects end with the iteration that makes them.
-    lifetimes: Lifetimes = part("execution.lifetimes.Lifetimes", "infer", "calls", "loops")
+    lifetimes: Lifetimes = part("execution.lifetimes.Lifetimes")
     # What a step loop reaches but runs once, or seldom.
-    once: Once = part("execution.once.Once", "infer", "calls", "loops")
+    once: Once = part("execution.once.Once")
     # What it reaches but seldom runs, for whatever reason.
-    seldom: Seldom = part("execution.once.Seldom", "calls", "loops", "guards", "once")
+    seldom: Seldom = part("execution.once.Seldom")
     # Loops that run a session, and what they add to its graph.
-    sessions: Sessions = part("training.sessions.Sessions", "infer", "calls", "compiled", "loops", "once")
+    sessions: Sessions = part("training.sessions.Sessions")
     # Which tensors the device made.
-    on_device: OnDevice = part("training.on_device.OnDevice", "infer", "calls")
+    on_device: OnDevice = part("training.on_device.OnDevice")
     # What becomes of values on the host.
-    host_values: HostValues = part("training.host_values.HostValues", "infer", "calls", "loops", "guards")
+    host_values: HostValues = part("training.host_values.HostValues")
     # What counts a loop's iterations.
-    counters: Counters = part("execution.counters.Counters", "infer")
+    counters: Counters = part("execution.counters.Counters")
     # What each step runs.
-    each_step: EachStep = part("execution.each_step.EachStep", "infer", "calls", "loops", "guards")
+    each_step: EachStep = part("execution.each_step.EachStep")
     # Why code runs on each step.
-    step_loop_paths: StepLoopPaths = part(
-        "execution.step_loop_paths.StepLoopPaths", "infer", "calls", "loops", "guards", "compiled"
-    )
+    step_loop_paths: StepLoopPaths = part("execution.step_loop_paths.StepLoopPaths")
     # What eager code runs per step, and compiled code, too.
-    eager_steps: EagerSteps = part("execution.eager_steps.EagerSteps", "infer", "calls", "loops", "compiled")
+    eager_steps: EagerSteps = part("execution.eager_steps.EagerSteps")
     # Pauses between steps.
-    pauses: Pauses = part("execution.pauses.Pauses", "infer", "calls", "loops")
+    pauses: Pauses = part("execution.pauses.Pauses")
     # Files that are read.
-    file_reads: FileReads = part(
-        "training.file_reads.FileReads", "infer", "calls", "loops", "invariance", "train_calls"
-    )
+    file_reads: FileReads = part("training.file_reads.FileReads")
     # What may be changed in place.
-    in_place: InPlace = part("rewriting.in_place.InPlace", "infer", "calls", "invariance")
+    in_place: InPlace = part("rewriting.in_place.InPlace")
     # What makes batches on the host, and how.
-    batch_makers: BatchMakers = part(
-        "pipelines.batch_makers.BatchMakers", "infer", "calls", "compiled", "loops"
-    )
+    batch_makers: BatchMakers = part("pipelines.batch_makers.BatchMakers")
     # Loops that take a batch on each of their steps.
-    batch_loops: BatchLoops = part(
-        "pipelines.host_batches.BatchLoops", "infer", "calls", "compiled", "loops", "guards", "file_reads"
-    )
+    batch_loops: BatchLoops = part("pipelines.host_batches.BatchLoops")
     # Batches that Python makes for `fit`.
-    made_for_fit: MadeForFit = part("pipelines.host_batches.MadeForFit", "infer", "calls", "batch_makers")
+    made_for_fit: MadeForFit = part("pipelines.host_batches.MadeForFit")
     # Batches that Python makes on the host.
-    host_batches: HostBatches = part(
-        "pipelines.host_batches.HostBatches",
-        "infer", "loops", "each_step", "feeds", "train_calls", "element_uses",
-        "batch_makers", "batch_loops", "made_for_fit",
-    )  # fmt: skip
+    host_batches: HostBatches = part("pipelines.host_batches.HostBatches")
     # For which version the file is written.
-    versions: Versions = part("values.versions.Versions", "walk", "names")
+    versions: Versions = part("values.versions.Versions")
     # Gradient tapes, and what is asked of them.
-    tapes: Tapes = part("execution.tapes.Tapes", "infer", "calls")
+    tapes: Tapes = part("execution.tapes.Tapes")
     # What stands in the way of compiling eager code.
-    tracing: Tracing = part("rewriting.tracing.Tracing", "infer", "calls", "compiled", "passing", "in_place")
+    tracing: Tracing = part("rewriting.tracing.Tracing")
     # What stands against giving values to compiled code.
-    passing: Passing = part("rewriting.passing.Passing", "infer", "calls")
+    passing: Passing = part("rewriting.passing.Passing")
     # What belongs to gradient steps.
-    parts_of_steps: PartsOfSteps = part(
-        "training.parts_of_steps.PartsOfSteps",
-        "infer",
-        "calls",
-        "compiled",
-        "loops",
-        "steps",
-        "seldom",
-        "tapes",
-    )
+    parts_of_steps: PartsOfSteps = part("training.parts_of_steps.PartsOfSteps")
     # What is surely traced, and which values in it are tensors of the graph.
-    symbolic: Symbolic = part("execution.symbolic.Symbolic", "infer", "calls", "compiled", "text")
+    symbolic: Symbolic = part("execution.symbolic.Symbolic")
     # Switches that are thrown for good.
-    left_on: LeftOn = part("execution.left_on.LeftOn", "infer", "calls")
+    left_on: LeftOn = part("execution.left_on.LeftOn")
     # What runs in each training step.
-    training_steps: TrainingSteps = part(
-        "training.training_steps.TrainingSteps", "infer", "calls", "loops", "steps"
-    )
+    training_steps: TrainingSteps = part("training.training_steps.TrainingSteps")
     # What runs in loops beside training that a program goes through once.
-    single_passes: SinglePasses = part(
-        "training.single_passes.SinglePasses", "infer", "calls", "loops", "steps", "train_calls", "programs"
-    )
+    single_passes: SinglePasses = part("training.single_passes.SinglePasses")
     # How often loops run.
-    iterations: Iterations = part("execution.iterations.Iterations", "infer", "calls")
+    iterations: Iterations = part("execution.iterations.Iterations")
     # How often a program runs code in all.
-    totals: Totals = part("training.total_runs.Totals", "infer", "calls", "loops", "programs")
+    totals: Totals = part("training.total_runs.Totals")
     # Loops made of ops.
-    op_loops: OpLoops = part(
-        "execution.op_loops.OpLoops", "infer", "calls", "compiled", "loops", "invariance", "iterations"
-    )
+    op_loops: OpLoops = part("execution.op_loops.OpLoops")
 
 
 class Model(Parts):

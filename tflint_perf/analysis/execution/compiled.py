@@ -29,20 +29,21 @@ from tflint_perf.analysis.values.classes import CONSTRUCTORS
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import is_progress_bar
 from tflint_perf.analysis.values.outside import name_outside
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import UNKNOWN
 from tflint_perf.analysis.values.written import written_out
 
 
-class Compiled:
+class Compiled(Part):
     """Answers for each function of a file whether it is compiled."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
-        self._names = infer.names
+    _infer: Inference
+    _calls: CallGraph
+
+    def __post_init__(self) -> None:
+        self._names = self._infer.names
         self._states: dict[Function, State] | None = None
-        self._handed = Handed(infer, calls)
+        self._handed = Handed(self._infer, self._calls)
         self._traced: set[Function] = set()
         # Methods that only Keras compiles, and that a program may call by itself.
         self._by_keras: set[Function] = set()
@@ -229,7 +230,7 @@ class Compiled:
                         waiting.append(target)
 
         for function in functions:
-            if function in self._by_keras and self._is_called_outside(function, "eager"):
+            if function in self._by_keras and self._is_called_by_eager_code_outside(function):
                 self._by_keras.discard(function)
                 self._traced.discard(function)
                 states[function] = "eager"
@@ -237,7 +238,7 @@ class Compiled:
             elif function not in states and (
                 function in self._handed.run
                 or self._may_be_entry(function)
-                or self._is_called_outside(function, "eager")
+                or self._is_called_by_eager_code_outside(function)
                 or self._asks_for_value(function)
             ):
                 states[function] = "eager"
@@ -255,10 +256,10 @@ class Compiled:
             and not is_super(call.func.value)
         )
 
-    def _is_called_outside(self, function: Function, state: State) -> bool:
-        """Whether code of that state in another file calls `function`, or iterates over what it gives."""
+    def _is_called_by_eager_code_outside(self, function: Function) -> bool:
+        """Whether eager code in another file calls `function`, or iterates over what it gives."""
         return any(
-            caller.how in ("call", "drive") and caller.state == state
+            caller.how in ("call", "drive") and caller.state == "eager"
             for caller in self._calls.callers_outside(function)
         )
 

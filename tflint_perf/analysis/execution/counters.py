@@ -8,13 +8,13 @@ from tflint_perf.analysis.python.scopes import Binding, Loop
 from tflint_perf.analysis.python.syntax import integer, keyword_argument, target_names
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting, is_count
+from tflint_perf.analysis.values.parts import Part
 
 
-class Counters:
+class Counters(Part):
     """Answers which name counts the iterations of a loop."""
 
-    def __init__(self, infer: Inference) -> None:
-        self._infer = infer
+    _infer: Inference
 
     def name(self, loop: Loop) -> str:
         """The name of an integer that grows by one with each iteration of `loop`; "" where there is none."""

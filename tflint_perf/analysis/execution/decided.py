@@ -15,6 +15,7 @@ from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.caller import Caller, passed_as
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 # A constant, in a tuple of its own; None for what is none.
@@ -28,13 +29,12 @@ def none_known(name: cst.Name) -> Constant:
     return None
 
 
-class Decided:
+class Decided(Part):
     """Answers which conditions come out one way whenever the program is run, or on each of its steps."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
 
     def never_runs(self, node: cst.CSTNode) -> bool:
         """Whether a constant condition keeps `node` from running: behind `if not use_gpu:`, where all callers say

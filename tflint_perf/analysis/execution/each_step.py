@@ -15,6 +15,7 @@ from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import callee_name, integer, keyword_argument, last_statement
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 # What a loop over an object runs each time.
 _GIVES_ONE = ("__next__", "__getitem__")
@@ -22,14 +23,15 @@ _GIVES_ONE = ("__next__", "__getitem__")
 Holds = Callable[[cst.CSTNode], bool]
 
 
-class EachStep:
+class EachStep(Part):
     """Answers whether each step runs a place: behind no guard and no condition, here and at a call site."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards) -> None:
-        self._calls = calls
-        self._loops = loops
-        self._guards = guards
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _guards: Guards
+
+    def __post_init__(self) -> None:
         self._known: dict[Holds, dict[cst.CSTNode, bool]] = {}
 
     def runs(self, node: cst.CSTNode, holds: Holds = lambda condition: False) -> bool:

@@ -12,16 +12,18 @@ from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 
-class EagerSteps:
+class EagerSteps(Part):
     """Answers whether what runs per step does so outside compiled code."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, compiled: Compiled) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._compiled = compiled
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _compiled: Compiled
+
+    def __post_init__(self) -> None:
         self._known: dict[cst.CSTNode, bool] = {}
         self._has_other_way: dict[Function, bool] = {}
         self._is_taped: dict[Function, bool] = {}

@@ -33,6 +33,7 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import taken_part
 from tflint_perf.analysis.values.made_kinds import MadeKinds
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.written import bindings_of
 
 Path = tuple[int, ...]
@@ -43,14 +44,14 @@ _ENDS = frozenset({"input", "inputs", "output", "outputs"})
 _MAY_BE_TENSORS = frozenset({"unknown", "tensor", "list", "tuple", "dict"})
 
 
-class FunctionalModels:
+class FunctionalModels(Part):
     """Answers which values stand for the tensors of a functional model, and which calls build one."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
-        self._kinds = MadeKinds(infer)
+    _infer: Inference
+    _calls: CallGraph
+
+    def __post_init__(self) -> None:
+        self._kinds = MadeKinds(self._infer)
         # Of parameters, and of what functions return; calls may go round in circles.
         self._fixpoints = Fixpoints()
 

@@ -14,15 +14,15 @@ from tflint_perf.analysis.values.caller import Given
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.outside import name_given
+from tflint_perf.analysis.values.parts import Part
 
 
-class GivenModels:
+class GivenModels(Part):
     """Answers whether an expression of unknown kind stands for a model that another file gives: as a parameter, or as an
     attribute that a constructor makes of one."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
+    _infer: Inference
+    _calls: CallGraph
 
     def has(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is a model that this code is given, and that runs its layers one by one when it is called:

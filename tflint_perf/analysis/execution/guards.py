@@ -18,6 +18,7 @@ from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants, last_statement, names_read
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 _AROUND_CODE = frozenset([cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.Module])
 # What may keep the code in it from running.
@@ -29,17 +30,17 @@ _DECIDING = frozenset(
 _SELDOM = 100
 
 
-class Guards:
+class Guards(Part):
     """Answers behind which guard a place stands."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._walk = infer.walk
-        self._told = Told(infer, calls)
-        self._conditions = loops.guard_conditions
-        self._training = GuardedTraining(infer, calls, loops)
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+
+    def __post_init__(self) -> None:
+        self._told = Told(self._infer, self._calls)
+        self._conditions = self._loops.guard_conditions
+        self._training = GuardedTraining(self._infer, self._calls, self._loops)
         # Those in front of all calls of a function.
         self._at_sites: dict[Function, Guard | None] = {}
 

@@ -13,6 +13,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.mutations import ChangedPlaces, Written, changed_by_name
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import UNKNOWN
 from tflint_perf.records import dataclass
 
@@ -28,13 +29,13 @@ class Change:
     reason: str
 
 
-class Invariance:
+class Invariance(Part):
     """Answers whether code means the same in each iteration of a loop."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+
+    def __post_init__(self) -> None:
         self._places: dict[Loop, ChangedPlaces] = {}
 
     def change(self, node: cst.CSTNode, loop: Loop) -> Change | None:

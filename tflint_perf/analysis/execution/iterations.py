@@ -25,19 +25,20 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting, counts_to, wrapper
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.new_containers import new_container
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Value
 
 # A loop of so few iterations costs next to nothing.
 FEW = 16
 
 
-class Iterations:
+class Iterations(Part):
     """Answers whether a loop over Python values runs often."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+
+    def __post_init__(self) -> None:
         self._counted: set[Binding] = set()
         self._filling: set[Binding] = set()
 

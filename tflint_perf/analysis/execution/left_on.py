@@ -11,15 +11,14 @@ from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, descendants, is_name, last_name, string
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 
-class LeftOn:
+class LeftOn(Part):
     """Answers whether a switch is left on."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
 
     def is_on(self, call: cst.Call, position: int | None, keyword: str) -> bool:
         """Whether `call` says `True`, and always runs."""

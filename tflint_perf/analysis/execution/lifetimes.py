@@ -19,19 +19,19 @@ from tflint_perf.analysis.python.syntax import part_at
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 
 _OBJECTS = frozenset({"model", "layer", "optimizer", "variable", "metric"})
 
 Path = tuple[int, ...]
 
 
-class Lifetimes:
+class Lifetimes(Part):
     """Answers which objects are made again and again."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
 
     def is_short(self, node: cst.BaseExpression) -> bool:
         """Whether the loop around `node`, or its function outside all loops, uses another object by that name each time."""

@@ -44,6 +44,7 @@ from tflint_perf.analysis.values.integers import FEW
 from tflint_perf.analysis.values.iterables import counting, counts_to, is_numbered, source, sources
 from tflint_perf.analysis.values.named_calls import minimizes_loss
 from tflint_perf.analysis.values.outside import RUN_OVER
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import ROWS, Value
 
 LoopKind = Literal["step", "epoch", "none"]
@@ -67,24 +68,22 @@ _PER_BATCH_CALLBACKS = frozenset(
 )
 
 
-class Loops:
+class Loops(Part):
     """Answers the kind of a loop and whether a place runs per step."""
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        compiled: Compiled,
-        given_models: GivenModels,
-        functional_models: FunctionalModels,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self.batches = Batches(infer, calls, self)
-        self.actions = Actions(infer, calls, compiled, given_models, functional_models, self)
-        self.guard_conditions = GuardConditions(infer, calls)
-        self._epochs = Epochs(infer, calls, compiled, self.actions, self)
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _given_models: GivenModels
+    _functional_models: FunctionalModels
+
+    def __post_init__(self) -> None:
+        self.batches = Batches(self._infer, self._calls, self)
+        self.actions = Actions(
+            self._infer, self._calls, self._compiled, self._given_models, self._functional_models, self
+        )
+        self.guard_conditions = GuardConditions(self._infer, self._calls)
+        self._epochs = Epochs(self._infer, self._calls, self._compiled, self.actions, self)
         self._kinds: dict[Loop, LoopKind] = {}
         self._per_step: dict[Function, bool] = {}
         self._repeated: dict[Function, bool] = {}
@@ -655,10 +654,10 @@ class Epochs:
         guard = self._loops.guard_conditions.guard(test, holds=True)
         return guard is not None and guard.counts
 
-    def _is_work(self, part: Inside, *, acting: bool = True) -> bool:
+    def _is_work(self, part: Inside) -> bool:
         """Whether what `part` runs may train too, or acts in an environment: then it is no mere part of a step."""
         calls = part.all_calls if isinstance(part, Loop) else [part]
-        return any(self._may_learn_by(call, acting=acting) for call in calls)
+        return any(map(self._may_learn_by, calls))
 
     def _takes_batch(self, call: cst.Call) -> bool:
         if isinstance(call.func, cst.Attribute) and callee_name(call) in ("get_next", "next"):

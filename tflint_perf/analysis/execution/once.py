@@ -22,6 +22,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.classes import CONSTRUCTORS
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.mutations import name_of_place, places_changed
+from tflint_perf.analysis.values.parts import Part
 
 _CACHING_DECORATORS = frozenset(
     ["lru_cache", "cache", "cached_property", "memoize", "cached", "functools_cache", "once", "run_once"]
@@ -30,14 +31,14 @@ _CACHING_DECORATORS = frozenset(
 _KERAS_FACTORIES = frozenset(["make_train_function", "make_test_function", "make_predict_function"])
 
 
-class Once:
+class Once(Part):
     """Answers whether code in a step loop runs once, or seldom, because what it makes is kept."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+
+    def __post_init__(self) -> None:
         self._called_seldom: dict[Function, bool] = {}
         self._sets_up: dict[Function, bool] = {}
 
@@ -247,14 +248,15 @@ def _last_statement(suite: cst.BaseSuite) -> cst.CSTNode | None:
     return last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
 
 
-class Seldom:
+class Seldom(Part):
     """Answers whether code runs seldom."""
 
-    def __init__(self, calls: CallGraph, loops: Loops, guards: Guards, once: Once) -> None:
-        self._calls = calls
-        self._loops = loops
-        self._guards = guards
-        self._once = once
+    _calls: CallGraph
+    _loops: Loops
+    _guards: Guards
+    _once: Once
+
+    def __post_init__(self) -> None:
         self._called_seldom: dict[Function, bool] = {}
 
     def runs(self, node: cst.CSTNode) -> bool:

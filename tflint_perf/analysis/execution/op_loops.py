@@ -30,6 +30,7 @@ from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 
 _ASSIGNS = frozenset(["assign", "assign_add", "assign_sub"])
 _READS = frozenset(["numpy", "item", "tolist", "get_shape", "as_list", "set_shape"])
@@ -38,25 +39,15 @@ _ON_HOST = frozenset(["float", "int", "bool", "numpy", "item", "tolist"])
 _PARTS = ("layer", "model", "variable", "optimizer")
 
 
-class OpLoops:
+class OpLoops(Part):
     """Answers what loops do with tensors."""
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        compiled: Compiled,
-        loops: Loops,
-        invariance: Invariance,
-        iterations: Iterations,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._compiled = compiled
-        self._loops = loops
-        self._invariance = invariance
-        self._iterations = iterations
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _loops: Loops
+    _invariance: Invariance
+    _iterations: Iterations
 
     # What an iteration leaves to the next
 

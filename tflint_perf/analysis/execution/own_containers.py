@@ -26,7 +26,7 @@ class OwnContainers:
         self._loops = loops
         self._walk = infer.walk
 
-    def reads(self, name: str, binding: Binding) -> Iterable[cst.Name]:
+    def reads(self, binding: Binding) -> Iterable[cst.Name]:
         """Where the value that a binding gives to a name is read."""
         for node in self._infer.names.mentions_bound(binding):
             found = self._infer.bindings_reaching(node) if node is not binding.node else None
@@ -40,7 +40,7 @@ class OwnContainers:
         if home is None or home.function is None or names_nothing(name.value):
             return False
         given = [binding for binding in home.bindings[name.value] if binding.node is name]
-        read = any(True for binding in given for _ in self.reads(name.value, binding))
+        read = any(True for binding in given for _ in self.reads(binding))
         return not read and not self._walk.calls.get("locals")
 
     def reads_after_append(self, call: cst.Call) -> list[cst.Name] | None:
@@ -51,7 +51,7 @@ class OwnContainers:
         binding = self._only_binding(holder, ("list",))
         if binding is None or self._calls.function_at(call) is None or not isinstance(holder, cst.Name):
             return None
-        reads = [read for read in self.reads(holder.value, binding) if not is_appended_to(self._walk, read)]
+        reads = [read for read in self.reads(binding) if not is_appended_to(self._walk, read)]
         returned = all(map(self._is_returned, reads))
         made_anew = self._loops.step_loop(binding.node) is self._loops.step_loop(call)
         return reads if reads and returned and made_anew else None
@@ -80,7 +80,7 @@ class OwnContainers:
         binding = self._only_binding(holder, ("list",))
         if binding is None or not isinstance(holder, cst.Name):
             return False
-        reads = [read for read in self.reads(holder.value, binding) if not is_appended_to(self._walk, read)]
+        reads = [read for read in self.reads(binding) if not is_appended_to(self._walk, read)]
         takers = [self._taker(read) for read in reads]
         return bool(takers) and all(
             call is not None
@@ -128,7 +128,7 @@ class OwnContainers:
         binding = self._only_binding(holder, ("list", "dict"))
         if binding is None or not isinstance(holder, cst.Name):
             return False
-        reads = [read for read in self.reads(holder.value, binding) if not is_filled(self._walk, read)]
+        reads = [read for read in self.reads(binding) if not is_filled(self._walk, read)]
         return self._are_reduced(reads)
 
     def _are_reduced(self, reads: Sequence[cst.BaseExpression]) -> bool:
@@ -193,7 +193,7 @@ class OwnContainers:
             return None
         loop, function = self._loops.step_loop(target), self._calls.function_at(target)
         made_anew = self._loops.step_loop(binding.node) is loop and binding.at.block.function is function
-        reads = [read for read in self.reads(holder.value, binding) if not is_put_into(self._walk, read)]
+        reads = [read for read in self.reads(binding) if not is_put_into(self._walk, read)]
         return reads if made_anew and reads else None
 
     def _only_binding(self, holder: cst.BaseExpression, kinds: tuple[str, ...]) -> Binding | None:

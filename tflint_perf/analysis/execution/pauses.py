@@ -17,19 +17,21 @@ from tflint_perf.analysis.python.syntax import argument, is_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.integers import FEW
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.written import bindings_of
 
 # Seconds, beside which some milliseconds are nothing.
 _LONG = 0.5
 
 
-class Pauses:
+class Pauses(Part):
     """Answers whether what runs on each step does so between pauses alone."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+
+    def __post_init__(self) -> None:
         self._run_on: dict[cst.CSTNode, bool] = {}
 
     def are_around(self, node: cst.CSTNode) -> bool:

@@ -21,23 +21,23 @@ from tflint_perf.analysis.values.calls import CallGraph, given_by
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting, counts_in_python, is_counting, taken_part
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.written import written_out
 
 # "?" is a type that is being worked out: it says nothing against others.
 _Found = NumberType | None | Literal["?"]
 
 
-class Numbers:
+class Numbers(Part):
     """Answers the type of a Python number, and how often it changes from call to call."""
 
-    def __init__(
-        self, infer: Inference, calls: CallGraph, compiled: Compiled, loops: Loops, invariance: Invariance
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._compiled = compiled
-        self._loops = loops
-        self._invariance = invariance
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _loops: Loops
+    _invariance: Invariance
+
+    def __post_init__(self) -> None:
         self._types: dict[cst.CSTNode, _Found] = {}
 
     def type_of(self, node: cst.BaseExpression) -> NumberType | None:

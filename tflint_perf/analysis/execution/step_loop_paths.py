@@ -20,6 +20,7 @@ from tflint_perf.analysis.python.syntax import dotted_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.outside import RUN_OVER
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.finding import Via, ViaKind
 from tflint_perf.records import dataclass
 
@@ -37,17 +38,14 @@ class Reached:
 Way = tuple[Reached | Via, ...]
 
 
-class StepLoopPaths:
+class StepLoopPaths(Part):
     """Finds a way from a loop of steps to a place that runs per step."""
 
-    def __init__(
-        self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards, compiled: Compiled
-    ) -> None:
-        self._walk = infer.walk
-        self._compiled = compiled
-        self._calls = calls
-        self._loops = loops
-        self._guards = guards
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _guards: Guards
+    _compiled: Compiled
 
     def leading_to(self, node: cst.CSTNode) -> Way:
         """The shortest way that makes `node` run per step, behind no condition if there is one such; () where it does not,

@@ -30,6 +30,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import minimizes_loss
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 K = TypeVar("K")
@@ -86,13 +87,13 @@ class GradientStep:
     applied: list[cst.Call] = field(default_factory=list)
 
 
-class GradientSteps:
+class GradientSteps(Part):
     """Finds the gradient steps of a file."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+
+    def __post_init__(self) -> None:
         self._steps: list[GradientStep] | None = None
         self._minimized: dict[Function, bool] = {}
 

@@ -16,6 +16,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import taken_part
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.written import written_out
 
 # Code that asks for one of these knows that it may run in both modes.
@@ -39,15 +40,15 @@ _COMPARISONS = (
 )
 
 
-class Symbolic:
+class Symbolic(Part):
     """Answers whether code is traced and never run in eager mode, and whether a value in it is a symbolic tensor."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled, text: str) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._compiled = compiled
-        self._walk = infer.walk
-        self._text = text
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _text: str
+
+    def __post_init__(self) -> None:
         self._surely: dict[Function, bool] = {}
 
     # Where

@@ -11,6 +11,7 @@ from tflint_perf.analysis.python.scopes import Function, Scope
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.readers import Readers
 from tflint_perf.records import dataclass
 
@@ -28,14 +29,14 @@ class Tape:
     function: Function | None
 
 
-class Tapes:
+class Tapes(Part):
     """Answers what becomes of the tapes of a file."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
-        self._readers = Readers(infer)
+    _infer: Inference
+    _calls: CallGraph
+
+    def __post_init__(self) -> None:
+        self._readers = Readers(self._infer)
 
     def all(self) -> Iterator[Tape]:
         """The gradient tapes of the file, in the order of the text."""

@@ -359,7 +359,7 @@ def _with_result(model: Model, function: Function, thing: Thing) -> Thing:
     part = _part(model, returned)
     if part.gives == "unknown" and not part.path:
         parts = tuple(Part("unknown", source=source) for source in sources.parts_given_by(function))
-        return replace(thing, parts=parts, made=made, gives_back=tuple(_given_back(model, function)))
+        return replace(thing, parts=parts, made=made, gives_back=tuple(_given_back(function)))
     return _with(thing, part, made)
 
 
@@ -368,7 +368,7 @@ def is_alone(model: Model, function: Function) -> bool:
     return all(model.function_at(site) is function for site in model.calls.sites(function))
 
 
-def _given_back(model: Model, function: Function) -> Iterator[Take]:
+def _given_back(function: Function) -> Iterator[Take]:
     """The parameter that a function always returns, as it was given: `return model`."""
     names = [given.value.value for given in function.returns if isinstance(given.value, cst.Name)]
     if function.owner is not None or not names or len(names) < len(function.returns) or len({*names}) > 1:

@@ -30,24 +30,26 @@ from tflint_perf.analysis.values.caller import Batch
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.outside import RUN_OVER
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import UNKNOWN, Value
 
 _SPECIAL_METHODS = ("__iter__", "__next__", "__getitem__")
 
 
-class BatchMakers:
+class BatchMakers(Part):
     """Answers what makes batches, and how; `sources` where they come from."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled, loops: Loops) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._compiled = compiled
-        self._loops = loops
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _loops: Loops
+
+    def __post_init__(self) -> None:
         self._made: dict[Function, Batch | None] = {}
         self._made_by_class: dict[Class, Batch | None] = {}
-        self._draws = HostDraws(infer, calls, loops)
-        self._filled = FilledArrays(infer, loops)
-        self.sources = BatchSources(infer, calls, self._of_function, self._of_class)
+        self._draws = HostDraws(self._infer, self._calls, self._loops)
+        self._filled = FilledArrays(self._infer, self._loops)
+        self.sources = BatchSources(self._infer, self._calls, self._of_function, self._of_class)
 
     def made_by(self, function: Function) -> Batch | None:
         """How `function`, called in a loop or as a generator, makes batches."""

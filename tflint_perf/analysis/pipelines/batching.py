@@ -20,6 +20,7 @@ from tflint_perf.analysis.python.syntax import argument, descendants, integer, n
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.command_line_options import defaults
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 
 # "ones": batches of one, asked for by a literal 1.
@@ -29,13 +30,11 @@ _BY_NAME: dict[str, Elements] = {"single": "single", "ones": "ones", "batches": 
 _STRUCTURES = (cst.Name, cst.Tuple, cst.List, cst.Dict)
 
 
-class Batching:
+class Batching(Part):
     """Follows datasets from their source to where they are consumed."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
 
     def elements(self, value: Value) -> Elements:
         """What a dataset's elements are, however it was built; "unknown" where that differs or is not known."""

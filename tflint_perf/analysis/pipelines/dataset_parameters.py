@@ -17,24 +17,21 @@ from tflint_perf.analysis.python.syntax import argument, callee_name, has_stars,
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import source, with_targets
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import UNKNOWN
 
 # Functions that hand a parameter on, no deeper than this.
 _ROUNDS = 4
 
 
-class DatasetParameters:
+class DatasetParameters(Part):
     """Answers which parameters of a file's functions are iterated into a step or given to a Keras model."""
 
-    def __init__(
-        self, infer: Inference, calls: CallGraph, loops: Loops, draws: Draws, element_uses: ElementUses
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._draws = draws
-        self._element_uses = element_uses
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _draws: Draws
+    _element_uses: ElementUses
 
     def by(self, function: Function) -> list[tuple[str, int]]:
         """Such parameters by name, each with its place in a call; -1 for one that is given by keyword only."""

@@ -9,14 +9,14 @@ import libcst as cst
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 
-class Distributed:
+class Distributed(Part):
     """Answers what a strategy made of a dataset."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
+    _infer: Inference
+    _calls: CallGraph
 
     def is_distributed(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is a dataset that a strategy distributes, here or in the function that gives it."""

@@ -13,20 +13,17 @@ from tflint_perf.analysis.python.syntax import names_written
 from tflint_perf.analysis.training.feeds import Feeds
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 
-class Draws:
+class Draws(Part):
     """Finds the calls that draw them, and answers what becomes of what they give."""
 
-    def __init__(
-        self, infer: Inference, calls: CallGraph, loops: Loops, feeds: Feeds, element_uses: ElementUses
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._feeds = feeds
-        self._element_uses = element_uses
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _feeds: Feeds
+    _element_uses: ElementUses
 
     def all(self) -> Iterator[cst.Call]:
         """The calls that take the next element of an iterator that has a name."""

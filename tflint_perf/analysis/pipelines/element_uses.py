@@ -23,19 +23,20 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 # What a `fit` of datasets is told by Keras's names alone.
 _OF_KERAS_FIT = ("epochs", "validation_data", "steps_per_epoch")
 
 
-class ElementUses:
+class ElementUses(Part):
     """Answers how calls and blocks of code use the elements that they are given."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, steps: GradientSteps) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._steps = steps
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _steps: GradientSteps
+
+    def __post_init__(self) -> None:
         self._uses: dict[Function, Use | None] = {}
 
     def use_in(self, holder: cst.For | cst.While | cst.FunctionDef, names: set[str]) -> Use | None:

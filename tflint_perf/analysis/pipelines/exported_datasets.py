@@ -13,6 +13,7 @@ from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.outside import name_outside
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Value, is_stream
 from tflint_perf.records import dataclass
 
@@ -28,13 +29,11 @@ class Offer:
     value: Value
 
 
-class ExportedDatasets:
+class ExportedDatasets(Part):
     """Answers which of a file's datasets other files consume."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
 
     def consumptions(self, wanted: Callable[[Value], bool]) -> Iterator[Consumption]:
         """The offered datasets that other files consume as they are, of those that are `wanted`."""

@@ -18,6 +18,7 @@ from tflint_perf.analysis.training.graphs import Graphs
 from tflint_perf.analysis.training.train_calls import TrainCalls
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Value
 
 _ITERATORS = ("make_one_shot_iterator", "make_initializable_iterator")
@@ -30,22 +31,17 @@ _TRAINING = ("minimize", "apply_gradients", "fit", "fit_generator", "train", "tr
 _FOR_TRAINING = ("shuffle", "repeat", "shuffle_and_repeat")
 
 
-class GraphInputs:
+class GraphInputs(Part):
     """Answers which datasets a graph, or an estimator, takes elements from on each step."""
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        compiled: Compiled,
-        loops: Loops,
-        train_calls: TrainCalls,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._train_calls = train_calls
-        self._walk = infer.walk
-        self._graphs = Graphs(infer, calls, compiled, loops)
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _loops: Loops
+    _train_calls: TrainCalls
+
+    def __post_init__(self) -> None:
+        self._graphs = Graphs(self._infer, self._calls, self._compiled, self._loops)
 
     def consumptions(self) -> Iterator[Consumption]:
         """Every dataset that graph code consumes, where an iterator is made of it, or where an input function gives it."""

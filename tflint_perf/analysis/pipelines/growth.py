@@ -28,6 +28,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified, dtype_name
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Pipeline, Stage
 from tflint_perf.analysis.values.written import written_out
 
@@ -48,14 +49,16 @@ _MOST = 40
 _BYTES_OF_A_FLOAT = 4
 
 
-class Growth:
+class Growth(Part):
     """Answers what makes a stage's elements larger than those it is given; "" where nothing is seen to."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, iterations: Iterations) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._eight_bits = EightBits(infer, calls)
-        self._sizes = ImageSizes(infer, iterations)
+    _infer: Inference
+    _calls: CallGraph
+    _iterations: Iterations
+
+    def __post_init__(self) -> None:
+        self._eight_bits = EightBits(self._infer, self._calls)
+        self._sizes = ImageSizes(self._infer, self._iterations)
 
     def of_stage(self, stage: Stage, before: Pipeline) -> str:
         """How `stage` makes elements larger, or gives large ones as a source: "decodes images". `before` are the stages

@@ -41,6 +41,7 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.analysis.values.keras_flows import Makers
 from tflint_perf.analysis.values.outside import name_outside
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 
@@ -56,32 +57,21 @@ class HostBatch:
     validates: bool = False
 
 
-class HostBatches:
+class HostBatches(Part):
     """Finds such batches: one for a statement."""
 
-    def __init__(
-        self,
-        infer: Inference,
-        loops: Loops,
-        each_step: EachStep,
-        feeds: Feeds,
-        train_calls: TrainCalls,
-        element_uses: ElementUses,
-        batch_makers: BatchMakers,
-        batch_loops: BatchLoops,
-        made_for_fit: MadeForFit,
-    ) -> None:
-        self._infer = infer
-        self._loops = loops
-        self._each_step = each_step
-        self._feeds = feeds
-        self._train_calls = train_calls
-        self._element_uses = element_uses
-        self._batch_makers = batch_makers
-        self._batch_loops = batch_loops
-        self._made_for_fit = made_for_fit
-        self._walk = infer.walk
-        self._usually = Usual(infer).holds
+    _infer: Inference
+    _loops: Loops
+    _each_step: EachStep
+    _feeds: Feeds
+    _train_calls: TrainCalls
+    _element_uses: ElementUses
+    _batch_makers: BatchMakers
+    _batch_loops: BatchLoops
+    _made_for_fit: MadeForFit
+
+    def __post_init__(self) -> None:
+        self._usually = Usual(self._infer).holds
         self._answers: dict[Loop, set[str]] = {}
 
     def all(self) -> Iterator[HostBatch]:
@@ -182,24 +172,15 @@ class HostBatches:
                 yield HostBatch(each, how)
 
 
-class BatchLoops:
+class BatchLoops(Part):
     """Answers which loops are such."""
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        compiled: Compiled,
-        loops: Loops,
-        guards: Guards,
-        file_reads: FileReads,
-    ) -> None:
-        self._walk = infer.walk
-        self._calls = calls
-        self._compiled = compiled
-        self._loops = loops
-        self._guards = guards
-        self._file_reads = file_reads
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _loops: Loops
+    _guards: Guards
+    _file_reads: FileReads
 
     def takes_batches(self, loop: Loop) -> bool:
         """Whether each iteration of `loop`, in eager code, is a step that trains or validates."""
@@ -228,16 +209,17 @@ class BatchLoops:
         )
 
 
-class MadeForFit:
+class MadeForFit(Part):
     """Finds such batches, and who makes them."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, batch_makers: BatchMakers) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
-        self._sources = batch_makers.sources
-        self._makers = Makers(infer, calls)
-        self._workers = FitWorkers(infer)
+    _infer: Inference
+    _calls: CallGraph
+    _batch_makers: BatchMakers
+
+    def __post_init__(self) -> None:
+        self._sources = self._batch_makers.sources
+        self._makers = Makers(self._infer, self._calls)
+        self._workers = FitWorkers(self._infer)
 
     def all(self) -> Iterator[HostBatch]:
         """What each `fit` is given to train on, or the generators of images behind that; each once."""

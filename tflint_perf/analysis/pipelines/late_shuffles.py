@@ -22,6 +22,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 from tflint_perf.records import dataclass
 
@@ -46,24 +47,15 @@ class LateShuffle:
     how: str
 
 
-class LateShuffles:
+class LateShuffles(Part):
     """Answers which shuffles come too late."""
 
-    def __init__(
-        self,
-        infer: Inference,
-        batching: Batching,
-        growth: Growth,
-        stages: Stages,
-        successors: Successors,
-        calls: CallGraph,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._batching = batching
-        self._growth = growth
-        self._stages = stages
-        self._successors = successors
+    _infer: Inference
+    _batching: Batching
+    _growth: Growth
+    _stages: Stages
+    _successors: Successors
+    _calls: CallGraph
 
     def of(self, shuffle: cst.Call) -> LateShuffle | None:
         """What makes `shuffle` come too late in its pipeline; None where that is not so on each way in which its

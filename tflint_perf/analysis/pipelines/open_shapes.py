@@ -13,6 +13,7 @@ from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, callee_name
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Pipeline, Value
 
 # Stages behind which elements, or batches of them, have as many axes as is known before.
@@ -21,11 +22,10 @@ _KEEPS_OPEN = frozenset(
 )
 
 
-class OpenShapes:
+class OpenShapes(Part):
     """Answers what leaves the shapes of a dataset's elements open."""
 
-    def __init__(self, infer: Inference) -> None:
-        self._infer = infer
+    _infer: Inference
 
     def left_by(self, value: Value) -> str:
         """The function of TensorFlow that does so; "" where none is seen to, in each way in which the dataset may be built."""

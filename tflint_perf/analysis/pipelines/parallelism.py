@@ -18,6 +18,7 @@ from tflint_perf.analysis.python.syntax import argument, callee_name, dotted_nam
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import source
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Pipeline, Value
 
 # Options whose `False` keeps TensorFlow from running stateless maps in parallel by itself.
@@ -49,15 +50,13 @@ _ONE_UNLESS: dict[type[cst.BaseCompOp], tuple[int, ...]] = {
 }
 
 
-class Parallelism:
+class Parallelism(Part):
     """Answers what TensorFlow would run in parallel, and where several files are read."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, stages: Stages) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._stages = stages
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _stages: Stages
 
     # Options
 

@@ -19,33 +19,25 @@ from tflint_perf.analysis.pipelines.stages import Stages
 from tflint_perf.analysis.python.syntax import argument, target_names
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import with_targets
+from tflint_perf.analysis.values.parts import Part
 
 # What trains or infers goes by one of these.
 _CONSUMERS = {"fit", "fit_generator", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "GradientTape",
               "function", "Model", "Sequential", "load_model", "applications", "hub"}  # fmt: skip
 
 
-class Pipelines:
+class Pipelines(Part):
     """Answers what becomes of a file's datasets."""
 
-    def __init__(
-        self,
-        infer: Inference,
-        loops: Loops,
-        guards: Guards,
-        stages: Stages,
-        element_uses: ElementUses,
-        draws: Draws,
-        graph_inputs: GraphInputs,
-    ) -> None:
-        self._infer = infer
-        self._loops = loops
-        self._guards = guards
-        self._stages = stages
-        self._element_uses = element_uses
-        self._draws = draws
-        self._graph_inputs = graph_inputs
-        self._walk = infer.walk
+    _infer: Inference
+    _loops: Loops
+    _guards: Guards
+    _stages: Stages
+    _element_uses: ElementUses
+    _draws: Draws
+    _graph_inputs: GraphInputs
+
+    def __post_init__(self) -> None:
         self._consumptions: list[Consumption] | None = None
 
     def consumptions(self) -> list[Consumption]:

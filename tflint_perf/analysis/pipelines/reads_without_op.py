@@ -26,6 +26,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 
 # Files that TensorFlow's decoders of images do not read.
 OTHER_FILES = re.compile(r"\.(tiff?|npy|npz|dcm|nii|gz|mat|h5|hdf5|exr|hdr|pfm|flo|webp)\b", re.I)
@@ -41,16 +42,14 @@ _OF_TENSORFLOW = frozenset({"tensor", "variable"})
 _IN_MEMORY = frozenset({"array", "tensor", "list", "tuple", "dict", "string", "number"})
 
 
-class OtherReads:
+class OtherReads(Part):
     """Answers whether functions read what TensorFlow can't."""
 
-    needs = ("infer", "calls", "text")
+    _infer: Inference
+    _calls: CallGraph
+    _text: str
 
-    def __init__(self, infer: Inference, calls: CallGraph, text: str) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._text = text
-        self._walk = infer.walk
+    def __post_init__(self) -> None:
         self._known: dict[Function, bool] = {}
 
     def may_be_in(self, function: Function) -> bool:

@@ -29,6 +29,7 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import wrapper
 from tflint_perf.analysis.values.mutations import Touched
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 # Sources that hold next to nothing.
@@ -51,30 +52,20 @@ class Rebuild:
     loop: Loop
 
 
-class Rebuilt:
+class Rebuilt(Part):
     """Finds datasets that are built again and again though nothing changes."""
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        compiled: Compiled,
-        loops: Loops,
-        guards: Guards,
-        once: Once,
-        invariance: Invariance,
-        stages: Stages,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._compiled = compiled
-        self._loops = loops
-        self._guards = guards
-        self._once = once
-        self._invariance = invariance
-        self._stages = stages
-        self._walk = infer.walk
-        self._touched = Touched(infer, calls)
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _loops: Loops
+    _guards: Guards
+    _once: Once
+    _invariance: Invariance
+    _stages: Stages
+
+    def __post_init__(self) -> None:
+        self._touched = Touched(self._infer, self._calls)
         self._rare: dict[cst.CSTNode, bool] = {}
         self._trials: dict[Loop, bool] = {}
 

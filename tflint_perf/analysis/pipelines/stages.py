@@ -18,15 +18,14 @@ from tflint_perf.analysis.pipelines.elementwise import (
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Pipeline, Stage
 
 
-class Stages:
+class Stages(Part):
     """Answers what stands around a stage in the pipelines of a file."""
 
-    def __init__(self, infer: Inference) -> None:
-        self._infer = infer
-        self._walk = infer.walk
+    _infer: Inference
 
     def before(self, call: cst.Call) -> list[Pipeline]:
         """The pipelines that may build the dataset that `call` gives, up to the stage that it adds."""

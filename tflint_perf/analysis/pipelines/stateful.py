@@ -28,6 +28,7 @@ from tflint_perf.analysis.values.classes import is_left_to_others
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.outside import Mapped
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Stage, Value
 
 # "python": it runs Python code, one call at a time; "hidden": it is not in sight; "shaping": so too, but by its name
@@ -42,17 +43,18 @@ _BUILTINS = frozenset(dir(builtins))
 _WORST_FIRST: tuple[Nature, ...] = ("python", "random", "stateful", "hidden", "shaping")
 
 
-class Statefulness:
+class Statefulness(Part):
     """Answers what a function given to `map` keeps or draws between its calls.
 
     That is the worst of what it does and of what it runs does. Functions may call each other round in circles, and in
     many ways, so what a body does by itself is looked at once for each run, and what it leads to is followed from there.
     """
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._told = Told(infer, calls)
+    _infer: Inference
+    _calls: CallGraph
+
+    def __post_init__(self) -> None:
+        self._told = Told(self._infer, self._calls)
         self._bodies: dict[Run, tuple[frozenset[Nature], tuple[Run, ...]]] = {}
         self._leads_to: dict[Nature, dict[Run, bool]] = {nature: {} for nature in _WORST_FIRST}
         self._ways: dict[Function, set[Given]] = {}

@@ -31,6 +31,7 @@ from tflint_perf.analysis.training.programs import Programs
 from tflint_perf.analysis.training.single_passes import calls_in
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 
 # Of files, and of what writes records to them.
@@ -41,27 +42,16 @@ Purpose = Literal["train", "evaluate"]
 _EPOCHS = 4
 
 
-class Successors:
+class Successors(Part):
     """Answers what follows a stage, however far behind it, and where that ends up."""
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        loops: Loops,
-        programs: Programs,
-        stages: Stages,
-        pipelines: Pipelines,
-        form: str,
-    ) -> None:
-        self._infer = infer
-        self._form = form
-        self._calls = calls
-        self._loops = loops
-        self._programs = programs
-        self._stages = stages
-        self._pipelines = pipelines
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _programs: Programs
+    _stages: Stages
+    _pipelines: Pipelines
+    _form: str
 
     def behind(self, call: cst.Call) -> list[Stage]:
         """The stages that follow the one that `call` adds, in all pipelines of the file."""

@@ -15,6 +15,7 @@ from tflint_perf.analysis.rewriting.parameters import Parameters
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.mutations import places_changed
+from tflint_perf.analysis.values.parts import Part
 
 _READING_METHODS = frozenset(
     {"astype", "copy", "reshape", "mean", "sum", "max", "min", "std", "var", "argmax", "argmin", "tolist", "item",
@@ -33,14 +34,12 @@ _SHOWN_AS_THEY_ARE = frozenset({"T", "reshape", "ravel", "squeeze", "transpose",
 _CONTAINERS = frozenset({"array", "list", "dict"})
 
 
-class InPlace:
+class InPlace(Part):
     """Answers what may change a value between two iterations of a loop."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, invariance: Invariance) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._invariance = invariance
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _invariance: Invariance
 
     def change_below(self, node: cst.CSTNode, loop: Loop) -> cst.CSTNode | None:
         """Where an iteration of `loop`, or a function of this file that it calls, may change an array or container that

@@ -13,6 +13,7 @@ from tflint_perf.analysis.python.syntax import callee_name, descendants_here, is
 from tflint_perf.analysis.values.caller import NumberType
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 _WANT_PYTHON = {
@@ -41,23 +42,21 @@ class Need:
     reason: str = ""
 
 
-class Parameters:
+class Parameters(Part):
     """Answers what type of tensor can take the place of a Python number."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
 
-    def needs(self, function: Function, name: str, given: NumberType, depth: int = 0) -> Iterator[Need]:
+    def needs_of(self, function: Function, name: str, given: NumberType, depth: int = 0) -> Iterator[Need]:
         """What each use of a parameter asks for, also where the function passes it on in this file."""
         for use in self._uses(function, name):
-            yield from self._need(use, function, given, depth)
+            yield from self._need(use, given, depth)
 
     def _uses(self, function: Function, name: str) -> list[cst.Name]:
         return self._infer.names.mentions(name, function.scope)
 
-    def _need(self, use: cst.Name, function: Function, given: NumberType, depth: int) -> Iterator[Need]:
+    def _need(self, use: cst.Name, given: NumberType, depth: int) -> Iterator[Need]:
         parent = self._walk.parents.get(use)
         match parent:
             case cst.BinaryOperation():
@@ -118,10 +117,10 @@ class Parameters:
         divides = isinstance(node.operator, cst.Divide)
         if given == "int" and isinstance(other, cst.Integer) and not divides:
             # What an integer gives with integers is an integer, to be looked at in its own place.
-            return self._of_result(use, node, given)
+            return self._of_result(use, node)
         return self._with(use, other, given, divides=divides)
 
-    def _of_result(self, use: cst.Name, node: cst.BinaryOperation, given: NumberType) -> Need:
+    def _of_result(self, use: cst.Name, node: cst.BinaryOperation) -> Need:
         parent = self._walk.parents.get(node)
         if isinstance(parent, cst.Comparison | cst.ComparisonTarget | cst.If):
             return Need(use)
@@ -190,7 +189,7 @@ class Parameters:
         if not name:
             yield Need(use, reason=f"it is passed on to `{target.name}`")
         else:
-            yield from self.needs(target, name, given, depth + 1)
+            yield from self.needs_of(target, name, given, depth + 1)
 
     @staticmethod
     def name_at(function: Function, position: int) -> str:

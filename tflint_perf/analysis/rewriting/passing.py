@@ -15,6 +15,7 @@ from tflint_perf.analysis.python.syntax import argument, callee_name, is_constan
 from tflint_perf.analysis.rewriting.parameters import Parameters
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Value
 
 _TENSORS = frozenset({"tensor", "array", "variable"})
@@ -32,12 +33,11 @@ _OF_ONE_TYPE = frozenset(
 _CASTING = frozenset({"model", "layer", "loss", "metric"})
 
 
-class Passing:
+class Passing(Part):
     """Answers what stands against giving a value to compiled code, if it changes from call to call."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
+    _infer: Inference
+    _calls: CallGraph
 
     def python_value(self, node: cst.BaseExpression) -> str:
         """ "a Python number" and the like, where each new value would be traced anew; "" for tensors and the unknown."""

@@ -18,20 +18,23 @@ from tflint_perf.analysis.rewriting.read_ahead import ReadAhead
 from tflint_perf.analysis.rewriting.unchanging import Unchanging
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Value
 
 
-class Rewriting:
+class Rewriting(Part):
     """Answers what a rewrite may change: None where it is known to change nothing."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._natures = Natures(infer)
-        unchanging = Unchanging(infer, self._natures)
-        self._purity = Purity(infer, calls, unchanging, self._natures)
-        self._places = Places(infer, unchanging, self._natures)
-        self._ahead = ReadAhead(infer, self._purity)
-        self._identity = ObjectIdentity(infer)
+    _infer: Inference
+    _calls: CallGraph
+
+    def __post_init__(self) -> None:
+        self._natures = Natures(self._infer)
+        unchanging = Unchanging(self._infer, self._natures)
+        self._purity = Purity(self._infer, self._calls, unchanging, self._natures)
+        self._places = Places(self._infer, unchanging, self._natures)
+        self._ahead = ReadAhead(self._infer, self._purity)
+        self._identity = ObjectIdentity(self._infer)
 
     def doubt_of_moving(self, nodes: Sequence[cst.CSTNode], loop: Loop) -> Doubt | None:
         """What may change where `nodes`, an expression or statements of `loop`, are evaluated once, above the loop."""

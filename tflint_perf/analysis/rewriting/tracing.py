@@ -27,6 +27,7 @@ from tflint_perf.analysis.rewriting.passing import Passing
 from tflint_perf.analysis.rewriting.side_effects import SideEffects
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 # What acts by itself; of other code it is doubted that it gives the same later.
@@ -66,27 +67,21 @@ class _Look:
     traced_for: TracedFor = never
 
 
-class Tracing:
+class Tracing(Part):
     """Looks along the call path of a piece of code for what tracing would change or break."""
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        compiled: Compiled,
-        passing: Passing,
-        in_place: InPlace,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._compiled = compiled
-        self._passing = passing
-        self._walk = infer.walk
-        self._host_calls = HostCalls(infer, calls)
-        self._between_calls = BetweenCalls(infer, calls, in_place)
-        self._autograph = AutoGraph(infer, calls)
-        self._host_conditions = HostConditions(infer, calls, self._between_calls)
-        self._side_effects = SideEffects(infer, calls, self._between_calls)
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _passing: Passing
+    _in_place: InPlace
+
+    def __post_init__(self) -> None:
+        self._host_calls = HostCalls(self._infer, self._calls)
+        self._between_calls = BetweenCalls(self._infer, self._calls, self._in_place)
+        self._autograph = AutoGraph(self._infer, self._calls)
+        self._host_conditions = HostConditions(self._infer, self._calls, self._between_calls)
+        self._side_effects = SideEffects(self._infer, self._calls, self._between_calls)
         self._looked_at: set[cst.CSTNode] = set()
 
     def is_given_models(self, function: Function) -> bool:

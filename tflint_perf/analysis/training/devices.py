@@ -22,21 +22,20 @@ from tflint_perf.analysis.python.syntax import (
     string,
 )
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 _TPU = ("TPUStrategy", "TPUEstimator", "TPUClusterResolver", "initialize_tpu_system")
 
 _BACKEND = "KERAS_BACKEND"
 
 
-class Devices:
+class Devices(Part):
     """Answers whether a file settles how its GPUs are used."""
 
-    def __init__(self, infer: Inference, decided: Decided, text: str, form: str) -> None:
-        self._infer = infer
-        self._form = form
-        self._decided = decided
-        self._text = text
-        self._walk = infer.walk
+    _infer: Inference
+    _decided: Decided
+    _text: str
+    _form: str
 
     def chosen_below(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """A place further down that says which GPUs TensorFlow sees, which it can't any more once they are listed."""

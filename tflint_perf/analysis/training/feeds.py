@@ -16,17 +16,16 @@ from tflint_perf.analysis.python.syntax import descendants, target_names
 from tflint_perf.analysis.values.caller import Caller
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 
-class Feeds:
+class Feeds(Part):
     """Answers whether a value is used by a gradient step or a model: as input, target or argument."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, steps: GradientSteps) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._steps = steps
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _steps: GradientSteps
 
     def a_step(self, node: cst.CSTNode) -> bool:
         """Whether the value of `node` reaches a step, through names and through what functions return."""

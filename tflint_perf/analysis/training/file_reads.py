@@ -32,31 +32,25 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting, sources
 from tflint_perf.analysis.values.outside import RUN_OVER
+from tflint_perf.analysis.values.parts import Part
 
 _BESIDE: tuple[Beside, ...] = ("step", "thread", "threads", "processes")
 
 
-class FileReads:
+class FileReads(Part):
     """Finds reads of files, and asks what the loops around them do."""
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        loops: Loops,
-        invariance: Invariance,
-        train_calls: TrainCalls,
-    ) -> None:
-        self._infer = infer
-        self._invariance = invariance
-        self._calls = calls
-        self._loops = loops
-        self._walk = infer.walk
-        self._train_calls = train_calls
-        self._workers = FitWorkers(infer)
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _invariance: Invariance
+    _train_calls: TrainCalls
+
+    def __post_init__(self) -> None:
+        self._workers = FitWorkers(self._infer)
         self._trained_in: dict[Loop, bool] = {}
         # Whether a condition in front of a read lets it happen on nearly every step: what the settings say.
-        self.usually = Usual(infer).holds
+        self.usually = Usual(self._infer).holds
 
     def all(self) -> Iterator[cst.Call]:
         """Every call that reads a file, by the name of what is called."""

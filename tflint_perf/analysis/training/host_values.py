@@ -43,6 +43,7 @@ from tflint_perf.analysis.values.followed import (
     reads_for_a_log,
 )
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import UNKNOWN
 from tflint_perf.records import dataclass
 
@@ -68,18 +69,18 @@ class _Way:
         return replace(self, length=self.length + 1)
 
 
-class HostValues:
+class HostValues(Part):
     """Answers what becomes of a value in one iteration of the loop that runs it."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._guards = guards
-        self._takers = Takers(infer)
-        self._containers = OwnContainers(infer, calls, loops)
-        self._usual = Usual(infer)
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _guards: Guards
+
+    def __post_init__(self) -> None:
+        self._takers = Takers(self._infer)
+        self._containers = OwnContainers(self._infer, self._calls, self._loops)
+        self._usual = Usual(self._infer)
 
     def fates(self, node: cst.CSTNode, path: tuple[int, ...] = ()) -> set[Fate]:
         """All that becomes of the value of `node`, or of a part of it; empty where nothing uses it."""
@@ -97,7 +98,7 @@ class HostValues:
                 for name in names:
                     yield from self._named(name, way)
             case cst.Arg():
-                yield from self._given(node, parent, path, way)
+                yield from self._given(parent, path, way)
             case cst.Attribute():
                 yield from self._asked(parent, way)
             case cst.Subscript() if parent.value is node:
@@ -170,7 +171,7 @@ class HostValues:
         else:
             yield _FATES.get(self._takers.kept_by(call), "needed")
 
-    def _given(self, node: cst.CSTNode, arg: cst.Arg, path: tuple[int, ...], way: _Way) -> Iterator[Fate]:
+    def _given(self, arg: cst.Arg, path: tuple[int, ...], way: _Way) -> Iterator[Fate]:
         """What a call makes of an argument."""
         call = self._walk.parents[arg]
         if not isinstance(call, cst.Call):
@@ -215,7 +216,7 @@ class HostValues:
         if parameter is None:
             yield "needed"
             return
-        for read in self._containers.reads(name, parameter):
+        for read in self._containers.reads(parameter):
             yield from self._read(read, None, function, way)
 
     def _computed(self, node: cst.CSTNode, parent: cst.BinaryOperation, way: _Way) -> Iterator[Fate]:
@@ -249,7 +250,7 @@ class HostValues:
             )
             yield from self._held(outer, (at, *path) if at >= 0 else (), way)
         elif isinstance(outer, cst.Arg):
-            yield from self._given(holder, outer, (0,), way)
+            yield from self._given(outer, (0,), way)
         elif isinstance(outer, cst.Assign | cst.Return | cst.BinaryOperation) and isinstance(
             holder, cst.List | cst.Dict
         ):
@@ -313,7 +314,7 @@ class HostValues:
         if binding is None or (found is not None and found[0] is not scope):
             yield "needed"  # a name of another scope, declared `global` for instance
             return
-        yield from self._all_reads(self._containers.reads(name.value, binding), name, way, path)
+        yield from self._all_reads(self._containers.reads(binding), name, way, path)
 
     def _all_reads(
         self,

@@ -24,6 +24,7 @@ from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import taken_part
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import join
 
 _CALLEES = ("model", "layer", "compiled", "loss", "metric")
@@ -36,13 +37,13 @@ _RATES = frozenset({"learning_rate", "lr"})
 _CPU = re.compile(r"cpu", re.I)
 
 
-class OnDevice:
+class OnDevice(Part):
     """Answers whether a value is a tensor that the device made."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+
+    def __post_init__(self) -> None:
         self._known: dict[tuple[cst.BaseExpression, tuple[int, ...]], bool | None] = {}
         self._of_classes: dict[tuple[Class, str, tuple[int, ...]], bool | None] = {}
         # How many attributes are being asked about, and what got no answer meanwhile, be it for want of theirs.

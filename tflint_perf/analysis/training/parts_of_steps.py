@@ -21,31 +21,23 @@ from tflint_perf.analysis.python.syntax import target_names
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 
 _TO_HOST = frozenset({"float", "int", "bool"})
 
 
-class PartsOfSteps:
+class PartsOfSteps(Part):
     """Answers whether a place is part of a gradient step."""
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        compiled: Compiled,
-        loops: Loops,
-        steps: GradientSteps,
-        seldom: Seldom,
-        tapes: Tapes,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._compiled = compiled
-        self._loops = loops
-        self._steps = steps
-        self._seldom = seldom
-        self._tapes = tapes
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _loops: Loops
+    _steps: GradientSteps
+    _seldom: Seldom
+    _tapes: Tapes
+
+    def __post_init__(self) -> None:
         self._known: dict[Function, bool] = {}
 
     def has(self, call: cst.Call) -> bool:

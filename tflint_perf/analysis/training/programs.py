@@ -27,6 +27,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.training.train_calls import TrainCalls
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.analysis.values.values import Value
 
 _BUILTINS = frozenset((*dir(builtins), "__file__"))
@@ -51,25 +52,15 @@ _BY_NAME = frozenset({"eval", "exec", "globals", "locals", "__all__"})
 _DOING = (cst.For, cst.While, cst.With, cst.FunctionDef, cst.ClassDef, cst.Return, cst.Await)
 
 
-class Programs:
+class Programs(Part):
     """Answers what running a file as a program does."""
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        loops: Loops,
-        steps: GradientSteps,
-        train_calls: TrainCalls,
-        text: str,
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._steps = steps
-        self._train_calls = train_calls
-        self._text = text
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _steps: GradientSteps
+    _train_calls: TrainCalls
+    _text: str
 
     # Training
 

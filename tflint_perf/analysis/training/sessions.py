@@ -26,6 +26,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.parts import Part
 
 _PURE_METHODS = frozenset(
     {"get_shape", "as_list", "format", "items", "keys", "values", "astype", "reshape", "with_rank"}
@@ -36,19 +37,18 @@ _Growing = tuple[cst.Call | None, Loop | None]
 _FEW = 5
 
 
-class Sessions:
+class Sessions(Part):
     """Finds ops made in loops that run a session."""
 
-    def __init__(
-        self, infer: Inference, calls: CallGraph, compiled: Compiled, loops: Loops, once: Once
-    ) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._once = once
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
+    _compiled: Compiled
+    _loops: Loops
+    _once: Once
+
+    def __post_init__(self) -> None:
         self._running: dict[Loop | Function, bool] = {}
-        self._graphs = Graphs(infer, calls, compiled, loops)
+        self._graphs = Graphs(self._infer, self._calls, self._compiled, self._loops)
         self._ops: list[tuple[cst.Call, Loop | None]] | None = None
         self._calling: dict[tuple[Function, bool], list[_Growing]] = {}
 

@@ -25,6 +25,7 @@ from tflint_perf.analysis.training.programs import Programs
 from tflint_perf.analysis.training.train_calls import TrainCalls
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 from tflint_perf.records import dataclass
 
 
@@ -43,25 +44,17 @@ class Passes:
 _ALL = Passes()
 
 
-class SinglePasses:
+class SinglePasses(Part):
     """Answers whether what runs on each step does so in single passes alone."""
 
-    def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        loops: Loops,
-        steps: GradientSteps,
-        train_calls: TrainCalls,
-        programs: Programs,
-    ) -> None:
-        self._infer = infer
-        self._walk = infer.walk
-        self._calls = calls
-        self._loops = loops
-        self._steps = steps
-        self._programs = programs
-        self._train_calls = train_calls
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _steps: GradientSteps
+    _train_calls: TrainCalls
+    _programs: Programs
+
+    def __post_init__(self) -> None:
         self._run_again: dict[Passes, dict[cst.CSTNode, bool]] = {}
         self._called_again: dict[Function, bool] = {}
         self._training: dict[Function, bool] = {}

@@ -15,22 +15,23 @@ from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.analysis.training.programs import Programs
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 # An eager step, a wait for the device or a call of `predict` costs some milliseconds, up to fifty: less than a hundred of them take
 # a few seconds in all, no longer than TensorFlow takes to start.
 FEW_IN_ALL = 100
 
 
-class Totals:
+class Totals(Part):
     """Answers how often a program runs code in all: the loops around it, and around the calls that lead to it, times each
     other."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, programs: Programs) -> None:
-        self._infer = infer
-        self._walk = infer.walk
-        self._calls = calls
-        self._loops = loops
-        self._programs = programs
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _programs: Programs
+
+    def __post_init__(self) -> None:
         self._of_functions: dict[Function, int | None] = {}
 
     def are_few(self, node: cst.CSTNode) -> bool:

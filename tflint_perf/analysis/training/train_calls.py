@@ -29,6 +29,7 @@ from tflint_perf.analysis.values.classes import is_left_to_others
 from tflint_perf.analysis.values.frameworks import imports_another
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import minimizes_loss
+from tflint_perf.analysis.values.parts import Part
 
 # What fits the estimators that it is given, or that it belongs to.
 _BY_SCIKIT_LEARN = frozenset({"fit", "cross_val_score", "cross_validate", "cross_val_predict"})
@@ -36,13 +37,11 @@ _KERAS_WORDS = frozenset({"epochs", "validation_data", "steps_per_epoch", "valid
 _MAKERS_OF_TRAIN_OPS = ("minimize", "apply_gradients", "optimize_loss", "create_train_op")
 
 
-class TrainCalls:
+class TrainCalls(Part):
     """Answers what single calls have to do with training."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._walk = infer.walk
+    _infer: Inference
+    _calls: CallGraph
 
     def trains(self, call: cst.Call) -> bool:
         """Whether `call` trains a model: by an optimizer or by Keras, in a session, or in a function of another file."""

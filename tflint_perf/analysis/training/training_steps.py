@@ -12,17 +12,16 @@ from tflint_perf.analysis.execution.steps import GradientSteps
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 
-class TrainingSteps:
+class TrainingSteps(Part):
     """Answers whether a place belongs to a training step."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, steps: GradientSteps) -> None:
-        self._infer = infer
-        self._walk = infer.walk
-        self._calls = calls
-        self._loops = loops
-        self._steps = steps
+    _infer: Inference
+    _calls: CallGraph
+    _loops: Loops
+    _steps: GradientSteps
 
     def hold(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs in a training step: beside a gradient step, or in what that calls.

@@ -13,6 +13,7 @@ from tflint_perf.analysis.values.callees import Callees
 from tflint_perf.analysis.values.caller import Caller, Given
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.outside import PROGRAMS, Outside, name_given, name_outside
+from tflint_perf.analysis.values.parts import Part
 
 # Rounds of asking who is called.
 _ROUNDS = 3
@@ -54,13 +55,14 @@ class Sites:
         return bool(functions)
 
 
-class CallGraph:
+class CallGraph(Part):
     """Call sites of the file's functions, and what they pass."""
 
-    def __init__(self, infer: Inference) -> None:
-        self._infer = infer
-        self._outside = infer.outside
-        self._callees = Callees(infer, infer.outside)
+    _infer: Inference
+
+    def __post_init__(self) -> None:
+        self._outside = self._infer.outside
+        self._callees = Callees(self._infer, self._infer.outside)
         # What is passed, by function and parameter.
         self._given: dict[tuple[Function, str], list[cst.BaseExpression]] = {}
 

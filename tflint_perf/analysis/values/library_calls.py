@@ -9,14 +9,14 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import named
 from tflint_perf.analysis.python.names import Names, canonical
 from tflint_perf.analysis.python.walk import Walk
+from tflint_perf.analysis.values.parts import Part
 
 
-class LibraryCalls:
+class LibraryCalls(Part):
     """Finds the calls of functions by their qualified names, or by what the API tables say of them."""
 
-    def __init__(self, walk: Walk, names: Names) -> None:
-        self._walk = walk
-        self._names = names
+    _walk: Walk
+    _names: Names
 
     def to(self, *qualified: str) -> list[cst.Call]:
         """The calls of certain functions, by their qualified names and however they are imported."""

@@ -21,14 +21,14 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.parts import Part
 
 
-class Scalars:
+class Scalars(Part):
     """Answers whether an expression is a scalar."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
-        self._infer = infer
-        self._calls = calls
+    _infer: Inference
+    _calls: CallGraph
 
     def is_scalar(self, node: cst.BaseExpression) -> bool | None:
         """True or False where the code shows it, None where it does not."""

@@ -10,6 +10,7 @@ from tflint_perf.analysis.apis.facts import fact, library, named
 from tflint_perf.analysis.python.names import Names
 from tflint_perf.analysis.python.syntax import descendants, is_name
 from tflint_perf.analysis.python.walk import Walk
+from tflint_perf.analysis.values.parts import Part
 
 # What version 2 has under `compat.v1`, or not at all.
 _EAGER = "enable_eager_execution"
@@ -25,12 +26,11 @@ def _ended_with_version_1() -> frozenset[str]:
     )
 
 
-class Versions:
+class Versions(Part):
     """Answers whether a file is surely code for TensorFlow 2."""
 
-    def __init__(self, walk: Walk, names: Names) -> None:
-        self._walk = walk
-        self._names = names
+    _walk: Walk
+    _names: Names
 
     def is_version_2(self) -> bool:
         """Whether the file uses APIs of TensorFlow 2, and none that builds graphs for sessions."""
