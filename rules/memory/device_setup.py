@@ -7,7 +7,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import fact, has, library
 from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.flow import encloses
-from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.reach import remembered, remembered_in_circles
 from tflint_perf.analysis.python.scopes import Block, Function
 from tflint_perf.analysis.python.syntax import COMPREHENSIONS, callee_name
 from tflint_perf.analysis.values.calls import CallGraph
@@ -28,10 +28,6 @@ class DeviceSetup(Part):
     _infer: Inference
     _calls: CallGraph
 
-    def __post_init__(self) -> None:
-        # What surely ran before all calls of a function.
-        self._known: dict[Function, cst.Call | None] = {}
-
     def before(self, node: cst.CSTNode) -> cst.Call | None:
         """A call that is known to run before `node` and to make TensorFlow set up its devices: here, or in every
         caller."""
@@ -39,15 +35,13 @@ class DeviceSetup(Part):
         here = self._first_in(function, node)
         return here if here is not None or function is None else self._before_calls(function)
 
+    @remembered_in_circles(None)
     def _before_calls(self, function: Function) -> cst.Call | None:
-        if function not in self._known:
-            self._known[function] = None  # functions that call each other
-            # Whoever calls it does so once it is defined.
-            found = [self.before(site) for site in self._calls.sites(function)] or [
-                self._first_in(None, function.node)
-            ]
-            self._known[function] = None if None in found else found[0]
-        return self._known[function]
+        # Whoever calls it does so once it is defined.
+        found = [self.before(site) for site in self._calls.sites(function)] or [
+            self._first_in(None, function.node)
+        ]
+        return None if None in found else found[0]
 
     def _first_in(self, function: Function | None, node: cst.CSTNode) -> cst.Call | None:
         """The first call before `node`, in the same function or in the module, that is known to make TensorFlow set up

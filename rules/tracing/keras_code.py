@@ -9,6 +9,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.symbolic import ASKS_THE_MODE, Symbolic
+from tflint_perf.analysis.python.reach import remembered_in_circles
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.values.calls import CallGraph
@@ -27,9 +28,6 @@ class KerasCode(Part):
     _compiled: Compiled
     _symbolic: Symbolic
 
-    def __post_init__(self) -> None:
-        self._known: dict[Function, bool] = {}
-
     def functions(self) -> Iterator[Function]:
         """Those that are not known to be traced anyway."""
         return (
@@ -38,16 +36,10 @@ class KerasCode(Part):
             if not self._symbolic.is_traced(function) and self._is_run_by_keras(function)
         )
 
+    @remembered_in_circles(False)
     def _is_run_by_keras(self, function: Function | None) -> bool:
         if function is None or self._compiled.state(function) != "compiled":
             return False
-        known = self._known.get(function)
-        if known is None:
-            self._known[function] = False  # functions that call each other
-            known = self._known[function] = self._look(function)
-        return known
-
-    def _look(self, function: Function) -> bool:
         if any(callee_name(call) in ASKS_THE_MODE for call in function.calls):
             return False
         callers = self._calls.callers_outside(function)

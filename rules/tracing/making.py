@@ -18,6 +18,7 @@ from tflint_perf.analysis.execution.tapes import GRADIENTS
 from tflint_perf.analysis.execution.trains import METHODS, trains_by
 from tflint_perf.analysis.python.conditions import conditions, is_done_either_way
 from tflint_perf.analysis.python.flow import loops_around
+from tflint_perf.analysis.python.reach import remembered_in_circles
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -65,8 +66,6 @@ class Making(Part):
 
     def __post_init__(self) -> None:
         self._kinds = MadeKinds(self._infer)
-        self._served: dict[Function, Function | None] = {}
-        self._builders: dict[Function, bool] = {}
 
     def made_again(self) -> Iterator[Made]:
         """Every object that is made per step, in compiled code that runs per step, or per epoch."""
@@ -140,24 +139,21 @@ class Making(Part):
             "optimizer",
         )
 
+    @remembered_in_circles(False)
     def _builds(self, function: Function) -> bool:
         """Whether `function` makes a model or an object, or only such functions call it: what it makes are parts of
         that."""
-        known = self._builders.get(function)
-        if known is None:
-            self._builders[function] = False  # functions that call each other
-            sites = self._calls.sites(function)
-            known = self._builders[function] = (
-                function.name in CONSTRUCTORS
-                or self._functional_models.makes_model(function.calls)
-                # What Keras calls runs in training, too, also where a method makes a model of it for a summary.
-                or (
-                    bool(sites)
-                    and not self._is_called_by_keras(function)
-                    and all(map(self._is_in_builder, sites))
-                )
+        sites = self._calls.sites(function)
+        return (
+            function.name in CONSTRUCTORS
+            or self._functional_models.makes_model(function.calls)
+            # What Keras calls runs in training, too, also where a method makes a model of it for a summary.
+            or (
+                bool(sites)
+                and not self._is_called_by_keras(function)
+                and all(map(self._is_in_builder, sites))
             )
-        return known
+        )
 
     def _is_in_builder(self, site: cst.Call) -> bool:
         function = self._calls.function_at(site)
@@ -249,16 +245,11 @@ class Making(Part):
         kind = self._infer.classes.keras_kind(owner) if owner is not None else ""
         return function.name in methods(kind, "compiled")
 
+    @remembered_in_circles(None)
     def _call_served_by(self, function: Function | None) -> Function | None:
         """The `call` of a Keras class that `function` is, or that alone runs it, itself or through others."""
         if function is None:
             return None
-        if function not in self._served:
-            self._served[function] = None  # functions that call each other
-            self._served[function] = self._find_call_served_by(function)
-        return self._served[function]
-
-    def _find_call_served_by(self, function: Function) -> Function | None:
         if self._is_called_by_keras(function):
             return function if function.name == "call" else None
         sites = self._calls.sites(function)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from tflint_perf.analysis.python.reach import leads_to, remembered
+from tflint_perf.analysis.python.reach import leads_to, remembered, remembered_in_circles
 
 GRAPH = {"a": ["b", "c"], "b": ["a", "d"], "c": ["c"], "d": [], "e": ["b", "goal"], "goal": []}
 
@@ -46,3 +46,19 @@ def test_an_answer_is_kept_by_all_that_is_asked() -> None:
     assert ways.count(0, 20, both=False) == 1
     assert (ways.count(0, 20), ways.asked) == (2**20, 42)
     assert Ways().count(0, 1) == 2
+
+
+def test_a_question_that_leads_back_to_itself_is_told_what_its_answer_begins_with() -> None:
+    class Callers:
+        asked = 0
+
+        @remembered_in_circles(True)
+        def all_lead_to_dead_ends(self, place: str) -> bool:
+            self.asked += 1
+            return all(
+                following != "goal" and self.all_lead_to_dead_ends(following) for following in GRAPH[place]
+            )
+
+    callers = Callers()
+    assert [callers.all_lead_to_dead_ends(place) for place in "abcde"] == [True, True, True, True, False]
+    assert callers.asked == 5

@@ -7,6 +7,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_debug_switch, names_the_best
 from tflint_perf.analysis.limits import NAMES_DEEP
+from tflint_perf.analysis.python.reach import remembered_in_circles
 from tflint_perf.analysis.python.scopes import Binding, Scope
 from tflint_perf.analysis.python.syntax import descendants, integer, is_name, names_read, same_code
 from tflint_perf.analysis.values.calls import CallGraph
@@ -31,8 +32,6 @@ class GuardConditions:
     def __init__(self, infer: Inference, calls: CallGraph) -> None:
         self._infer = infer
         self._calls = calls
-        # The guards that a call or a name in a condition stands for.
-        self._behind: dict[cst.BaseExpression, Guard | None] = {}
 
     def guard(self, test: cst.BaseExpression, *, holds: bool) -> Guard | None:
         """The guard that the condition `test` is, for code that runs when it holds or when it does not."""
@@ -74,13 +73,11 @@ class GuardConditions:
                 return self._asked(test)
         return None
 
+    @remembered_in_circles(None)
     def _asked(self, asked: cst.BaseExpression) -> Guard | None:
         """`counter % n` where a call, a name or a part of a dict stands for that: `is_due(step)` with a function that
         gives `step % every == 0`, or `is_due = step % every == 0`. So may `counter == n` of a loop's counter."""
-        if asked not in self._behind:
-            self._behind[asked] = None  # functions that ask each other
-            self._behind[asked] = self._of_answers(self._answers(asked))
-        return self._behind[asked]
+        return self._of_answers(self._answers(asked))
 
     def _answers(self, asked: cst.BaseExpression) -> list[cst.BaseExpression | None]:
         """What a call, a name or a part of a dict in a condition may be."""

@@ -25,7 +25,7 @@ from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.execution.trains import FITS, trains_by
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.flow import loops_around
-from tflint_perf.analysis.python.reach import leads_to
+from tflint_perf.analysis.python.reach import leads_to, remembered_in_circles
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     COMPREHENSIONS,
@@ -507,8 +507,6 @@ class Epochs:
         self._compiled = compiled
         self._actions = actions
         self._loops = loops
-        self._has_loop: dict[Function, bool] = {}
-        self._learns: dict[Function, bool] = {}
         # By whether acting in an environment counts.
         self._may_learn: dict[bool, dict[Function, bool]] = {True: {}, False: {}}
         self._learn_surely: dict[Function, bool] = {}
@@ -520,16 +518,13 @@ class Epochs:
         takes = over is not None and (self._loops.takes_batches(over) or self._loops.batches.come_from(over))
         return not self._are_parts_of_one_step(inside, calls, takes=takes)
 
+    @remembered_in_circles(False)
     def has_step_loop(self, function: Function) -> bool:
         """Whether calling `function` runs a step loop."""
-        known = self._has_loop.get(function)
-        if known is None:
-            self._has_loop[function] = False
-            inside: list[Inside] = [loop for loop in function.loops if self._loops.kind(loop) != "none"]
-            inside += [call for call in function.calls if self._runs_step_loop(call)]
-            own = [call for call in function.calls if self._actions.is_outside_loops(call)]
-            known = self._has_loop[function] = not self._are_parts_of_one_step(inside, own, takes=False)
-        return known
+        inside: list[Inside] = [loop for loop in function.loops if self._loops.kind(loop) != "none"]
+        inside += [call for call in function.calls if self._runs_step_loop(call)]
+        own = [call for call in function.calls if self._actions.is_outside_loops(call)]
+        return not self._are_parts_of_one_step(inside, own, takes=False)
 
     def learns(self, loop: Loop) -> bool:
         """Whether an iteration of `loop` makes gradient steps, or may make some in what can't be seen."""
@@ -696,14 +691,9 @@ class Epochs:
             map(self._infer.outside.trains, self._infer.value(call.func).paths)
         )
 
+    @remembered_in_circles(False)
     def _function_learns(self, function: Function) -> bool:
-        known = self._learns.get(function)
-        if known is None:
-            self._learns[function] = False
-            known = self._learns[function] = any(
-                self._learns_by(call) for call in function.calls if self._actions.is_outside_loops(call)
-            )
-        return known
+        return any(self._learns_by(call) for call in function.calls if self._actions.is_outside_loops(call))
 
     def _may_learn_by(self, call: cst.Call, *, acting: bool = True) -> bool:
         """Whether anything that `call` runs makes gradient steps, acts in an environment, or can't be seen."""
@@ -769,7 +759,6 @@ class Actions:
         self._given_models = given_models
         self._functional_models = functional_models
         self._loops = loops
-        self._acts: dict[Function, bool] = {}
         self._whole: dict[Function, bool] = {}
 
     def acts(self, call: cst.Call) -> bool:
@@ -787,14 +776,11 @@ class Actions:
                 continue
             yield from self._infer.value(function).paths
 
+    @remembered_in_circles(False)
     def function_acts(self, function: Function) -> bool:
         """Whether calling `function` makes a gradient step or runs inference, outside loops of its own."""
-        known = self._acts.get(function)
-        if known is None:
-            self._acts[function] = False
-            outside = [call for call in function.calls if self.is_outside_loops(call)]
-            known = self._acts[function] = any(self.acts(call) for call in outside)
-        return known
+        outside = [call for call in function.calls if self.is_outside_loops(call)]
+        return any(self.acts(call) for call in outside)
 
     def makes_model(self, loop: Loop) -> bool:
         """Whether each iteration of `loop` makes a model of its own."""

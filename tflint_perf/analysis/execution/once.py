@@ -6,7 +6,7 @@ import libcst as cst
 
 from tflint_perf.analysis.execution.guards import Guards
 from tflint_perf.analysis.execution.loops import Loops
-from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.reach import remembered, remembered_in_circles
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
@@ -40,7 +40,6 @@ class Once(Part):
 
     def __post_init__(self) -> None:
         self._called_seldom: dict[Function, bool] = {}
-        self._sets_up: dict[Function, bool] = {}
 
     def runs_seldom(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs behind a cache or a first-call test, handles an exception, or ends its loop."""
@@ -58,20 +57,15 @@ class Once(Part):
             known = self._called_seldom[function] = bool(sites) and all(map(self.runs_seldom, sites))
         return known
 
+    @remembered_in_circles(False)
     def sets_up(self, function: Function) -> bool:
         """Whether `function` sets up an object, as a constructor and `build` do, or is called by such functions alone."""
-        known = self._sets_up.get(function)
-        if known is None:
-            self._sets_up[function] = False  # functions that call each other
-            callers = [self._calls.function_at(call) for call in self._calls.sites(function)]
-            known = self._sets_up[function] = (
-                function.name in CONSTRUCTORS and function.owner is not None
-            ) or (
-                bool(callers)
-                and not self._calls.callers_outside(function)
-                and all(caller is not None and self.sets_up(caller) for caller in callers)
-            )
-        return known
+        callers = [self._calls.function_at(call) for call in self._calls.sites(function)]
+        return (function.name in CONSTRUCTORS and function.owner is not None) or (
+            bool(callers)
+            and not self._calls.callers_outside(function)
+            and all(caller is not None and self.sets_up(caller) for caller in callers)
+        )
 
     def _caches(self, decorator: cst.BaseExpression) -> bool:
         func = decorator.func if isinstance(decorator, cst.Call) else decorator

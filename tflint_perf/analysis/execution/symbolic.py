@@ -9,6 +9,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import fact, library, methods
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.limits import NAMES_DEEP
+from tflint_perf.analysis.python.reach import remembered_in_circles
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants, is_name, keyword_argument, last_name
 from tflint_perf.analysis.values.bound_values import value_of_binding
@@ -48,26 +49,17 @@ class Symbolic(Part):
     _compiled: Compiled
     _text: str
 
-    def __post_init__(self) -> None:
-        self._surely: dict[Function, bool] = {}
-
     # Where
 
     def traced_functions(self) -> Iterator[Function]:
         """The functions whose bodies are traced, whatever calls them."""
         return (function for function in self._walk.functions.values() if self.is_traced(function))
 
+    @remembered_in_circles(False)
     def is_traced(self, function: Function | None) -> bool:
         """Whether the body of a function is traced, whatever calls it."""
         if function is None:
             return False
-        known = self._surely.get(function)
-        if known is None:
-            self._surely[function] = False
-            known = self._surely[function] = self._is_traced(function)
-        return known
-
-    def _is_traced(self, function: Function) -> bool:
         if self._compiled.state(function) != "compiled":
             return False
         if any(callee_name(call) in ASKS_THE_MODE for call in function.calls):

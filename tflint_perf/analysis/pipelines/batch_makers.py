@@ -13,6 +13,7 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.pipelines.batch_sources import BatchSources, calls_for_each
 from tflint_perf.analysis.pipelines.filled_arrays import FilledArrays
+from tflint_perf.analysis.python.reach import remembered_in_circles
 from tflint_perf.analysis.python.scopes import Class, Function
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -46,7 +47,6 @@ class BatchMakers(Part):
 
     def __post_init__(self) -> None:
         self._made: dict[Function, Batch | None] = {}
-        self._made_by_class: dict[Class, Batch | None] = {}
         self._draws = HostDraws(self._infer, self._calls, self._loops)
         self._filled = FilledArrays(self._infer, self._loops)
         self.sources = BatchSources(self._infer, self._calls, self._of_function, self._of_class)
@@ -59,14 +59,9 @@ class BatchMakers(Part):
         """How objects of a class make batches where a loop runs over them."""
         return self._of_class(klass)
 
+    @remembered_in_circles(None)
     def _of_class(self, klass: Class) -> Batch | None:
         """How objects of the class `klass`, or their iterators, make batches."""
-        if klass not in self._made_by_class:
-            self._made_by_class[klass] = None
-            self._made_by_class[klass] = self._by_methods(klass)
-        return self._made_by_class[klass]
-
-    def _by_methods(self, klass: Class) -> Batch | None:
         if names_experience(klass.name):
             return None
         methods = [klass.methods[name] for name in _SPECIAL_METHODS if name in klass.methods]

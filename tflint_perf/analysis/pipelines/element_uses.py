@@ -11,6 +11,7 @@ from tflint_perf.analysis.conventions import names_a_step, names_the_model
 from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.execution.steps import GradientSteps
 from tflint_perf.analysis.pipelines.consumption import Consumption, Use
+from tflint_perf.analysis.python.reach import remembered_in_circles
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -35,9 +36,6 @@ class ElementUses(Part):
     _infer: Inference
     _calls: CallGraph
     _steps: GradientSteps
-
-    def __post_init__(self) -> None:
-        self._uses: dict[Function, Use | None] = {}
 
     def use_in(self, holder: cst.For | cst.While | cst.FunctionDef, names: set[str]) -> Use | None:
         """How the body of `holder` uses what it is given, by the names that hold it: in a step, for inference, or in
@@ -88,14 +86,12 @@ class ElementUses(Part):
             return "infer"
         return "infer" if value.outside and self._infer.outside.acts(value.outside) else None
 
+    @remembered_in_circles(None)
     def _use_in_function(self, function: Function) -> Use | None:
         """What calling `function` does: a gradient step, inference, or neither, itself or further down."""
-        if function not in self._uses:
-            self._uses[function] = None
-            trains = bool(self._steps.of(function))
-            below = [self.use_of_call(call) for call in function.calls] if not trains else ["train"]
-            self._uses[function] = "train" if "train" in below else "infer" if "infer" in below else None
-        return self._uses[function]
+        trains = bool(self._steps.of(function))
+        below = [self.use_of_call(call) for call in function.calls] if not trains else ["train"]
+        return "train" if "train" in below else "infer" if "infer" in below else None
 
     def _measures(self, function: Function) -> bool:
         """Whether `function` computes a loss or a metric."""

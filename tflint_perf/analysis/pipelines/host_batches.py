@@ -21,6 +21,7 @@ from tflint_perf.analysis.pipelines.batch_makers import BatchMakers
 from tflint_perf.analysis.pipelines.element_uses import ElementUses
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.flow import loops_around
+from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     descendants,
@@ -72,7 +73,6 @@ class HostBatches(Part):
 
     def __post_init__(self) -> None:
         self._usually = Usual(self._infer).holds
-        self._answers: dict[Loop, set[str]] = {}
 
     def all(self) -> Iterator[HostBatch]:
         """The batches that Python makes on the host in training loops, and Keras's own generators that train."""
@@ -128,12 +128,10 @@ class HostBatches(Part):
         given = (self._infer.value(arg.value) for arg in node.args)
         return self._element_uses.use_of_call(node) is not None or any(each.kind == "model" for each in given)
 
+    @remembered
     def _answers_in(self, loop: Loop) -> set[str]:
         """The names of what an iteration makes of a model's answers: no pipeline can make that ahead of the step."""
-        known = self._answers.get(loop)
-        if known is None:
-            known = self._answers[loop] = set(self._made_of_answers(loop))
-        return known
+        return set(self._made_of_answers(loop))
 
     def _made_of_answers(self, loop: Loop) -> set[str]:
         found: set[str] = set()

@@ -14,6 +14,7 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import Once
 from tflint_perf.analysis.limits import CALLS_DEEP, MANY_WAYS
 from tflint_perf.analysis.pipelines.stages import Stages
+from tflint_perf.analysis.python.reach import remembered, remembered_in_circles
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -66,8 +67,6 @@ class Rebuilt(Part):
 
     def __post_init__(self) -> None:
         self._touched = Touched(self._infer, self._calls)
-        self._rare: dict[cst.CSTNode, bool] = {}
-        self._trials: dict[Loop, bool] = {}
 
     def all(self) -> Iterator[Rebuild]:
         """Every dataset that a training loop builds anew from the same inputs, once for each place in a loop."""
@@ -163,12 +162,10 @@ class Rebuilt(Part):
                     sites = self._calls.sites(function)
                     waiting += [(call, {**entered, function: call}) for call in sites if not has_stars(call)]
 
+    @remembered
     def _is_rare(self, node: cst.CSTNode) -> bool:
         """Whether something keeps `node` from running on each step."""
-        known = self._rare.get(node)
-        if known is None:
-            known = self._rare[node] = self._is_guarded(node) or self._once.runs_seldom(node)
-        return known
+        return self._is_guarded(node) or self._once.runs_seldom(node)
 
     def _is_guarded(self, node: cst.CSTNode) -> bool:
         # What a loop runs over stands outside that loop.
@@ -204,14 +201,9 @@ class Rebuilt(Part):
             found is not None and not any(self._invariance.is_bound_in(b, loop) for b in found[1])
         )
 
+    @remembered
     def _makes_trials(self, loop: Loop) -> bool:
         """Whether each iteration of `loop` trains for several epochs."""
-        known = self._trials.get(loop)
-        if known is None:
-            known = self._trials[loop] = self._trains_for_epochs(loop)
-        return known
-
-    def _trains_for_epochs(self, loop: Loop) -> bool:
         inside = [loop, *loop.inner]
         while any(inner not in inside for outer in inside for inner in outer.inner):
             inside += [inner for outer in inside for inner in outer.inner if inner not in inside]
@@ -272,7 +264,6 @@ class Inputs:
         self._entered = entered
         self._touched = touched
         self._functions: set[Function] = set()
-        self._bindings: dict[Binding, bool] = {}
 
     def are_same(self, node: cst.CSTNode) -> bool:
         """Whether what `node` reads and calls is the same in each iteration."""
@@ -346,13 +337,9 @@ class Inputs:
             return True
         return all(self._is_same_binding(binding, found[0]) for binding in found[1])
 
+    # What depends on itself changes.
+    @remembered_in_circles(False)
     def _is_same_binding(self, binding: Binding, home: Scope) -> bool:
-        if binding not in self._bindings:
-            self._bindings[binding] = False  # what depends on itself changes
-            self._bindings[binding] = self._judge(binding, home)
-        return self._bindings[binding]
-
-    def _judge(self, binding: Binding, home: Scope) -> bool:
         if binding.kind == "import":
             return True
         if binding.kind in ("def", "class"):

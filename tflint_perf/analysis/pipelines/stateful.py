@@ -13,7 +13,7 @@ from tflint_perf.analysis.conventions import names_shaping
 from tflint_perf.analysis.execution.decided import Given, Told, constant_of, is_left_out, none_known
 from tflint_perf.analysis.limits import ALTERNATIVES
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
-from tflint_perf.analysis.python.reach import leads_to
+from tflint_perf.analysis.python.reach import leads_to, remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -55,7 +55,6 @@ class Statefulness(Part):
 
     def __post_init__(self) -> None:
         self._told = Told(self._infer, self._calls)
-        self._bodies: dict[Run, tuple[frozenset[Nature], tuple[Run, ...]]] = {}
         self._leads_to: dict[Nature, dict[Run, bool]] = {nature: {} for nature in _WORST_FIRST}
         self._ways: dict[Function, set[Given]] = {}
 
@@ -206,24 +205,22 @@ class Statefulness(Part):
             return function, given
         return function, None
 
+    @remembered
     def _body(self, run: Run) -> tuple[frozenset[Nature], tuple[Run, ...]]:
         """What a body does by itself, and what it runs, without the branches that are not taken by what it is given."""
-        known = self._bodies.get(run)
-        if known is None:
-            function, given = run
-            parts: dict[Nature | Run, None] = dict.fromkeys(
-                part
-                for call in self._calls_in(function)
-                if given is None or not is_left_out(self._infer.walk, call, given)
-                for part in self._of_call(call, function, given)
-            )
-            if is_left_to_others(function):
-                parts["hidden"] = None
-            known = self._bodies[run] = (
-                frozenset(part for part in parts if not isinstance(part, tuple)),
-                tuple(part for part in parts if isinstance(part, tuple)),
-            )
-        return known
+        function, given = run
+        parts: dict[Nature | Run, None] = dict.fromkeys(
+            part
+            for call in self._calls_in(function)
+            if given is None or not is_left_out(self._infer.walk, call, given)
+            for part in self._of_call(call, function, given)
+        )
+        if is_left_to_others(function):
+            parts["hidden"] = None
+        return (
+            frozenset(part for part in parts if not isinstance(part, tuple)),
+            tuple(part for part in parts if isinstance(part, tuple)),
+        )
 
     @staticmethod
     def _calls_in(function: Function) -> Iterator[cst.Call]:

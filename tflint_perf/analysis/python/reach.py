@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 T = TypeVar("T", bound=Hashable)
@@ -41,6 +41,20 @@ def remembered(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate
 
     How deep a question is has to be one of the arguments, where that decides on the answer.
     """
+    return _remembering(method)
+
+
+def remembered_in_circles(
+    beginning: Any,
+) -> Callable[[Callable[Concatenate[Any, P], R]], Callable[Concatenate[Any, P], R]]:
+    """The same for a question that may lead back to itself, as of functions that call each other: the answer is `beginning`
+    until it is known."""
+    return partial(_remembering, begins=True, beginning=beginning)
+
+
+def _remembering(
+    method: Callable[Concatenate[Any, P], R], begins: bool = False, beginning: Any = None
+) -> Callable[Concatenate[Any, P], R]:
     name = f"_answers_of_{method.__name__}"
 
     @wraps(method)
@@ -48,6 +62,8 @@ def remembered(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate
         answers: dict[Hashable, R] = self.__dict__.setdefault(name, {})
         question = (args, *kwargs.items())
         if question not in answers:
+            if begins:
+                answers[question] = beginning
             answers[question] = method(self, *args, **kwargs)
         return answers[question]
 

@@ -9,6 +9,7 @@ import libcst as cst
 from tflint_perf.analysis.conventions import names_a_schedule, names_an_optimizer
 from tflint_perf.analysis.execution.trains import METHODS
 from tflint_perf.analysis.python.flow import loops_around, runs_beside
+from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import At, Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
@@ -45,7 +46,6 @@ class BetweenCalls:
         self._infer = infer
         self._calls = calls
         self._in_place = in_place
-        self._assigned: dict[str, list[cst.Attribute]] = {}
 
     def may_come_between(self, change: cst.CSTNode, use: cst.CSTNode) -> bool:
         """Whether a run of the program may come to `use`, then to `change`, and to `use` again, as far as this file shows."""
@@ -91,20 +91,18 @@ class BetweenCalls:
             if (function := self._calls.function_at(place)) is None or function.name not in _CONSTRUCTORS
         )
 
+    @remembered
     def _set(self, name: str) -> list[cst.Attribute]:
         """Where an attribute of that name is assigned to."""
-        known = self._assigned.get(name)
-        if known is None:
-            known = self._assigned[name] = [
-                node
-                for node in self._infer.walk.attributes.get(name, ())
-                if isinstance(
-                    parent := self._infer.walk.parents.get(node),
-                    cst.AssignTarget | cst.AugAssign | cst.AnnAssign,
-                )
-                and parent.target is node
-            ]
-        return known
+        return [
+            node
+            for node in self._infer.walk.attributes.get(name, ())
+            if isinstance(
+                parent := self._infer.walk.parents.get(node),
+                cst.AssignTarget | cst.AugAssign | cst.AnnAssign,
+            )
+            and parent.target is node
+        ]
 
     def _may_be_of_one_object(self, place: cst.Attribute, read: cst.Attribute) -> bool:
         names = {dotted_name(node.value, "…") for node in (place, read)}

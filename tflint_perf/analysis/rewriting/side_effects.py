@@ -9,6 +9,7 @@ import libcst as cst
 from tflint_perf.analysis.execution.op_loops import is_read
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.flow import loops_around
+from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import descendants, dotted_name, is_name
 from tflint_perf.analysis.rewriting.between_calls import BetweenCalls
@@ -34,7 +35,6 @@ class SideEffects:
         self._infer = infer
         self._calls = calls
         self._between_calls = between_calls
-        self._in_place: dict[Class, set[str]] = {}
 
     def of_write(
         self,
@@ -110,18 +110,16 @@ class SideEffects:
         value = self._infer.value(node)
         return value.klass if value.kind == "instance" else None
 
+    @remembered
     def _changed_in_place(self, klass: Class) -> set[str]:
         """The attributes whose containers methods other than the constructor change: `self.states.append(x)`."""
-        known = self._in_place.get(klass)
-        if known is None:
-            known = self._in_place[klass] = {
-                place.attr.value
-                for method in klass.methods.values()
-                if method.positional and not self._belongs_to_constructor(method)
-                for place in self._containers_changed(method)
-                if is_name(place.value, method.positional[0])
-            }
-        return known
+        return {
+            place.attr.value
+            for method in klass.methods.values()
+            if method.positional and not self._belongs_to_constructor(method)
+            for place in self._containers_changed(method)
+            if is_name(place.value, method.positional[0])
+        }
 
     def _containers_changed(self, function: Function) -> Iterator[cst.Attribute]:
         """The attributes whose values a function changes in place: `a.b` in `a.b[0] = 1` and `a.b.append(1)`."""

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, library, methods
 from tflint_perf.analysis.execution.invariance import Invariance
+from tflint_perf.analysis.python.reach import remembered_in_circles
 from tflint_perf.analysis.python.scopes import Binding, Loop, Scope
 from tflint_perf.analysis.python.syntax import callee_name, keyword_argument
 from tflint_perf.analysis.rewriting.doubts import Doubt, Move, if_it_changes
@@ -93,22 +94,20 @@ class Reads:
         self._names = infer.names
         self._parents = infer.walk.parents
         self._natures = natures
-        self._known: dict[tuple[Scope, str], cst.CSTNode | None] = {}
 
+    # A view of a view of it leads back here.
+    @remembered_in_circles(None)
     def other_than_reading(self, home: Scope, name: str) -> cst.CSTNode | None:
         """The first place where an array may be changed or handed on, by this name or that of a view; None for none."""
-        if (home, name) not in self._known:
-            self._known[home, name] = None  # a view of a view of it leads back here
-            own = {binding.node for binding in home.bindings.get(name, ())}
-            self._known[home, name] = next(
-                (
-                    mention
-                    for mention in self._names.mentions(name, home)
-                    if mention not in own and not self._is_read(mention)
-                ),
-                None,
-            )
-        return self._known[home, name]
+        own = {binding.node for binding in home.bindings.get(name, ())}
+        return next(
+            (
+                mention
+                for mention in self._names.mentions(name, home)
+                if mention not in own and not self._is_read(mention)
+            ),
+            None,
+        )
 
     def _is_read(self, node: cst.CSTNode) -> bool:
         """Whether what stands around an expression for the array, or for a view of it, only reads it."""

@@ -13,6 +13,7 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.short_loops import runs_over_files
 from tflint_perf.analysis.execution.steady_conditions import Usual
 from tflint_perf.analysis.limits import CALLS_DEEP
+from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -48,7 +49,6 @@ class FileReads(Part):
 
     def __post_init__(self) -> None:
         self._workers = FitWorkers(self._infer)
-        self._trained_in: dict[Loop, bool] = {}
         # Whether a condition in front of a read lets it happen on nearly every step: what the settings say.
         self.usually = Usual(self._infer).holds
 
@@ -177,12 +177,10 @@ class FileReads(Part):
                 waiting += [below for target in self._calls.targets(call) for below in target.calls]
         return list(reached)
 
+    @remembered
     def is_trained_in(self, loop: Loop) -> bool:
         """Whether the body of `loop` trains a model."""
-        known = self._trained_in.get(loop)
-        if known is None:
-            known = self._trained_in[loop] = any(map(self._train_calls.trains, self.calls_in(loop)))
-        return known
+        return any(map(self._train_calls.trains, self.calls_in(loop)))
 
     def is_of_each(self, read: cst.Call) -> bool:
         """Whether only loops over a list run `read`, and each iteration reads the file of its own item: by the item's

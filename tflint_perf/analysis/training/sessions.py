@@ -11,6 +11,7 @@ from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import Once, extent
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
+from tflint_perf.analysis.python.reach import remembered_in_circles
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     COMPREHENSIONS,
@@ -47,7 +48,6 @@ class Sessions(Part):
     _once: Once
 
     def __post_init__(self) -> None:
-        self._running: dict[Loop | Function, bool] = {}
         self._graphs = Graphs(self._infer, self._calls, self._compiled, self._loops)
         self._ops: list[tuple[cst.Call, Loop | None]] | None = None
         self._calling: dict[tuple[Function, bool], list[_Growing]] = {}
@@ -183,15 +183,12 @@ class Sessions(Part):
             )
         return isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "gives-variables")
 
+    @remembered_in_circles(False)
     def _runs_session(self, holder: Loop | Function) -> bool:
-        known = self._running.get(holder)
-        if known is None:
-            self._running[holder] = False
-            known = self._running[holder] = any(
-                self.is_run(call) or any(map(self._runs_session, self._calls.targets(call)))
-                for call in holder.calls
-            ) or (isinstance(holder, Loop) and any(map(self._runs_session, holder.inner)))
-        return known
+        return any(
+            self.is_run(call) or any(map(self._runs_session, self._calls.targets(call)))
+            for call in holder.calls
+        ) or (isinstance(holder, Loop) and any(map(self._runs_session, holder.inner)))
 
     def _is_part_of_op(self, call: cst.Call) -> bool:
         """Whether `call` is inside another call that adds to the graph, in the same statement."""

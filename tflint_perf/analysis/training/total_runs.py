@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.flow import loops_around
+from tflint_perf.analysis.python.reach import remembered_in_circles
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.analysis.training.programs import Programs
@@ -30,9 +31,6 @@ class Totals(Part):
     _calls: CallGraph
     _loops: Loops
     _programs: Programs
-
-    def __post_init__(self) -> None:
-        self._of_functions: dict[Function, int | None] = {}
 
     def are_few(self, node: cst.CSTNode) -> bool:
         """Whether a program is seen to run `node`, and the loops in it, less than a hundred times in all."""
@@ -76,13 +74,9 @@ class Totals(Part):
             return False
         return self._infer.classes.is_method_of_model(function) or self._programs.applies_only()
 
+    # What calls itself may do so any number of times.
+    @remembered_in_circles(None)
     def _of_function(self, function: Function) -> int | None:
-        if function not in self._of_functions:
-            self._of_functions[function] = None  # what calls itself may do so any number of times
-            self._of_functions[function] = self._counted(function)
-        return self._of_functions[function]
-
-    def _counted(self, function: Function) -> int | None:
         sites, outside = self._calls.sites(function), self._calls.callers_outside(function)
         if function.yields or (outside and function.owner is not None):
             return None  # other files may call a method of what is not seen to be an object of its class

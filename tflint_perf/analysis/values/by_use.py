@@ -11,6 +11,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import has, last_names, library, methods
 from tflint_perf.analysis.conventions import names_a_model
 from tflint_perf.analysis.limits import CALLS_DEEP
+from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.syntax import (
     argument,
     keyword_argument,
@@ -50,16 +51,13 @@ class ByUse:
     def __init__(self, infer: Inference) -> None:
         self._infer = infer
         self._walk = infer.walk
-        self._names: dict[tuple[Scope, str], Value] = {}
         self._attributes: dict[tuple[Class, str], Value] = {}
         self._datasets: set[cst.CSTNode] | None = None
 
+    @remembered
     def name(self, name: str, home: Scope) -> Value:
         """What a name of a scope is."""
-        known = self._names.get((home, name))
-        if known is None:
-            known = self._names[home, name] = _MODEL if self._is_model(name, home) else UNKNOWN
-        return known
+        return _MODEL if self._is_model(name, home) else UNKNOWN
 
     @cached_property
     def _may_be_of_keras(self) -> bool:

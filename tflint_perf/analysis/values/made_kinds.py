@@ -7,6 +7,7 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, has
+from tflint_perf.analysis.python.reach import remembered_in_circles
 from tflint_perf.analysis.python.scopes import Class, Function
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -44,7 +45,6 @@ class MadeKinds:
 
     def __init__(self, infer: Inference) -> None:
         self._infer = infer
-        self._weightless: dict[Class, bool] = {}
 
     def kind(self, call: cst.Call) -> Kind | None:
         """The kind of object that `call` makes; None for what is no optimizer, layer or the like."""
@@ -95,18 +95,11 @@ class MadeKinds:
             return any(self.kind(part) == "layer" and self.has_weights(part) for part in parts)
         return not self.is_stateless(call, "layer") and not any(word in name for word in _WITHOUT_WEIGHTS)
 
+    # One that makes others like it, `cls(**config)`, says nothing by that.
+    @remembered_in_circles(True)
     def _learns_nothing(self, klass: Class) -> bool:
         """Whether a layer of the class `klass`, of this file, has no weights: nothing that it does makes any, and its
         constructor calls nothing else that might."""
-        known = self._weightless.get(klass)
-        if known is None:
-            self._weightless[klass] = (
-                True  # one that makes others like it, `cls(**config)`, says nothing by that
-            )
-            known = self._weightless[klass] = self._makes_no_weights(klass)
-        return known
-
-    def _makes_no_weights(self, klass: Class) -> bool:
         if self._infer.classes.has_foreign_base(klass):
             return False
         methods = [method for each in self._infer.classes.lineage(klass) for method in each.methods.values()]

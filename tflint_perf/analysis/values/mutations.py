@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.python.reach import remembered, remembered_in_circles
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
@@ -41,23 +42,16 @@ class Touched:
     def __init__(self, infer: Inference, calls: CallGraph) -> None:
         self._infer = infer
         self._calls = calls
-        self._by_function: dict[Function, set[str]] = {}
-        self._by_loop: dict[Loop, set[str]] = {}
 
+    @remembered
     def by(self, loop: Loop) -> set[str]:
         """The last parts of the names of what a loop may change in place: `data` for `self.data`."""
-        known = self._by_loop.get(loop)
-        if known is None:
-            body = loop.node if isinstance(loop.node, cst.CompFor) else loop.node.body
-            known = self._by_loop[loop] = set(self._in_code(body))
-        return known
+        body = loop.node if isinstance(loop.node, cst.CompFor) else loop.node.body
+        return set(self._in_code(body))
 
-    def _by(self, function: Function) -> set[str]:
-        known = self._by_function.get(function)
-        if known is None:
-            self._by_function[function] = set()
-            known = self._by_function[function] = set(self._in_code(function.node.body))
-        return known
+    @remembered_in_circles(frozenset())
+    def _by(self, function: Function) -> frozenset[str]:
+        return frozenset(self._in_code(function.node.body))
 
     def _in_code(self, code: cst.CSTNode) -> Iterator[str]:
         for node in descendants(code):
