@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, last_names
+from tflint_perf.analysis.apis.facts import last_names
 from tflint_perf.analysis.python.syntax import (
     descendants,
     is_name,
@@ -156,7 +156,7 @@ def _gives_the_same(edit: Editor, statement: cst.CSTNode) -> bool:
                 return False
             if _assigns(call):
                 return False
-            if has(edit.model.qualified(call.func), "draws", "draws-on-host", "stateful", "varies"):
+            if edit.model.names.is_call_that(call, "draws", "draws-on-host", "stateful", "varies"):
                 return False
     return True
 

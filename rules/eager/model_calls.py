@@ -76,8 +76,7 @@ class CalledModels(Part):
     def _is_loaded(self, called: cst.BaseExpression) -> bool:
         """Whether `called` was loaded from a saved model, in compiled form."""
         return any(
-            isinstance(binding.value, cst.Call)
-            and has(self._infer.names.qualified(binding.value.func), "loads-compiled")
+            self._infer.names.is_call_that(binding.value, "loads-compiled")
             for binding in self._infer.bindings(called)
         )
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.loops import Loops, runs_over_batches
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
@@ -117,8 +116,7 @@ class Shapes(Part):
         """Whether it is `np.arange(n)` or `np.random.permutation(n)` of a number that is not known."""
         made = self._bound(places)
         return (
-            isinstance(made, cst.Call)
-            and has(self._infer.names.qualified(made.func), "numbers-places")
+            self._infer.names.is_call_that(made, "numbers-places")
             and len(made.args) == 1
             and self._infer.integers.most(made.args[0].value) is None
         )
@@ -157,7 +155,7 @@ class Shapes(Part):
             ):
                 return True
             case cst.Call(args=[_]) if callee_name(part) == "squeeze":
-                return has(self._infer.names.qualified(part.func), "squeezes")
+                return self._infer.names.is_call_that(part, "squeezes")
         return False
 
     def _stacks_what_grew(self, call: cst.Call) -> bool:

@@ -704,8 +704,7 @@ class _Step:
         return [
             part
             for part in descendants(statement)
-            if isinstance(part, cst.Call)
-            and has(self._model.names.qualified(part.func), "makes-tensor")
+            if self._model.names.is_call_that(part, "makes-tensor")
             and part.args
             and not is_constant(part.args[0].value)
             and self._model.value(part.args[0].value).kind != "tensor"

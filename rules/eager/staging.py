@@ -210,7 +210,7 @@ class Staging(Part):
                 return False
             if self._is_of_tensor_array(call):
                 return callee_name(call) in ("write", "read") and call.args[0] is parent
-            return has(self._infer.names.qualified(call.func), "takes-counters")
+            return self._infer.names.is_call_that(call, "takes-counters")
         return False
 
     def _is_tensor(self, node: cst.Subscript) -> bool:

@@ -542,9 +542,7 @@ class Arguments:
         if isinstance(parent, cst.Element):
             return self._is_listed_index(parent)
         call = self._model.parent(parent) if isinstance(parent, cst.Arg) else None
-        return isinstance(call, cst.Call) and has(
-            self._model.names.qualified(call.func), "indices-at", "stacks-tensors", "counts-up"
-        )
+        return self._model.names.is_call_that(call, "indices-at", "stacks-tensors", "counts-up")
 
     def _is_in_arithmetic(self, use: cst.BaseExpression, depth: int = 0) -> bool:
         parent = self._model.parent(use)
@@ -571,14 +569,14 @@ class Arguments:
         match around:
             case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=right)]):
                 sides = [left, right]
-            case cst.Call(args=[cst.Arg(value=left), cst.Arg(value=right)]) if has(
-                self._model.names.qualified(around.func), "elementwise-of-two"
+            case cst.Call(args=[cst.Arg(value=left), cst.Arg(value=right)]) if self._model.names.is_call_that(
+                around, "elementwise-of-two"
             ):
                 sides = [left, right]
             case _:
                 return ""
         other = next(side for side in sides if side is not use)
-        if isinstance(other, cst.Call) and has(self._model.names.qualified(other.func), "gives-integers"):
+        if self._model.names.is_call_that(other, "gives-integers"):
             return last_name(keyword_argument(other, "output_type")) or "int64"
         dtype = self._model.value(other).dtype
         return dtype if dtype.startswith("int") else ""
@@ -620,8 +618,7 @@ class Arguments:
         found = self._model.infer.bindings_reaching(use) if isinstance(use, cst.Name) else None
         values = [binding.value for binding in found[1]] if found is not None else [use]
         return bool(values) and all(
-            isinstance(value, cst.Call)
-            and has(self._model.names.qualified(value.func), "picks")
+            self._model.names.is_call_that(value, "picks")
             and sorted(integer(arg.value) or 0 for arg in value.args[1:]) == [0, 1]
             for value in values
         )

@@ -252,7 +252,7 @@ class Rows(Part):
             case cst.BinaryOperation(operator=cst.Add(), left=cst.Name(value=left)):
                 return left == name and not reads(value.right, name)
             case cst.Call():
-                return has(self._infer.names.qualified(value.func), "adds-on")
+                return self._infer.names.is_call_that(value, "adds-on")
         return False
 
     # Comprehensions
@@ -327,7 +327,7 @@ class Rows(Part):
         return (
             isinstance(call, cst.Call)
             and call.args[0] is parent
-            and has(self._infer.names.qualified(call.func), "stacks-tensors", "makes-tensor")
+            and self._infer.names.is_call_that(call, "stacks-tensors", "makes-tensor")
             and argument(call, 1, "axis") is None
         )
 

@@ -7,7 +7,6 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.analysis.python.syntax import descendants, mentions
@@ -146,7 +145,7 @@ def _only_joins(model: Model, loop: Loop) -> bool:
     an iteration, and a loop of the graph can't carry what changes its shape."""
     if model.iterations.at_most(loop) is not None or not loop.calls:
         return False
-    joins = [call for call in loop.calls if has(model.qualified(call.func), "joins-tensors")]
+    joins = [call for call in loop.calls if model.names.is_call_that(call, "joins-tensors")]
     return len(joins) == len(loop.calls) and any(
         binding.value in joins and mentions(binding.value, {name})
         for name, bindings in model.op_loops.carried(loop).items()

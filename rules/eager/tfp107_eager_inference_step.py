@@ -7,7 +7,7 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import fact, has
+from tflint_perf.analysis.apis.facts import fact
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument
@@ -145,7 +145,7 @@ def _drawn_on_host(model: Model, found: ForwardPass) -> cst.Call | None:
         return None
     obstacle = model.tracing.obstacle_in_function(found.function)
     draw = obstacle.node if obstacle is not None else None
-    if not isinstance(draw, cst.Call) or not has(model.qualified(draw.func), "draws-on-host"):
+    if not isinstance(draw, cst.Call) or not model.names.is_call_that(draw, "draws-on-host"):
         return None
     return draw if isinstance(model.statement_of(draw), cst.Assign | cst.AugAssign | cst.Return) else None
 
@@ -178,7 +178,7 @@ def _layers(model: Model, callee: cst.BaseExpression) -> int | None:
 
 def _layers_listed(model: Model, binding: Binding) -> int | None:
     match binding:
-        case Binding(value=cst.Call() as made, path=()) if has(model.qualified(made.func), "sequential"):
+        case Binding(value=cst.Call() as made, path=()) if model.names.is_call_that(made, "sequential"):
             layers = written_out(model.infer, argument(made, 0, "layers")) or ()
             numbers = [_layers(model, layer) for layer in layers]
             return None if None in numbers else sum(filter(None, numbers)) or None

@@ -7,7 +7,6 @@ from functools import cached_property
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_number
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.guards import Guards
@@ -84,7 +83,7 @@ class HostConversions(Part):
 
     def _is_host_batch(self, call: cst.Call, node: cst.BaseExpression) -> bool:
         value = self._infer.value(node)
-        is_cast = has(self._infer.names.qualified(call.func), "casts")
+        is_cast = self._infer.names.is_call_that(call, "casts")
         match value.kind:
             case "array":
                 on_host = True
@@ -161,7 +160,7 @@ class HostConversions(Part):
         if loop is None or isinstance(node, cst.Name | cst.Attribute | cst.Subscript):
             return False
         return (
-            all(has(self._infer.names.qualified(call.func), "computes-values") for call in calls_below(node))
+            all(self._infer.names.is_call_that(call, "computes-values") for call in calls_below(node))
             and not self._invariance.asks_the_host(node)
             and self._invariance.change(node, loop) is None
         )
@@ -241,11 +240,11 @@ class StandingData(Part):
                 )
             case cst.Call(func=cst.Name("next")):
                 return True
-            case cst.Call() if has(self._infer.names.qualified(node.func), "draws-doubles"):
+            case cst.Call() if self._infer.names.is_call_that(node, "draws-doubles"):
                 return True  # noise in place of data, as examples have it
             case cst.Call():
                 parts = [arg.value for arg in node.args]
-                if not has(self._infer.names.qualified(node.func), "computes-values"):
+                if not self._infer.names.is_call_that(node, "computes-values"):
                     parts = [node.func.value] if isinstance(node.func, cst.Attribute) else []
                 return any(self._is_part(part, depth + 1) for part in parts)
             case (

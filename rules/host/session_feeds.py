@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_batch, names_a_measure, names_an_input, names_no_batch
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.sizes import has_environment
@@ -92,7 +91,7 @@ class SessionFeeds(Part):
         """The shapes with which the file declares the placeholder `key`; none where one of its values is something
         else."""
         if isinstance(key, cst.Call):
-            is_placeholder = has(self._infer.names.qualified(key.func), "placeholder")
+            is_placeholder = self._infer.names.is_call_that(key, "placeholder")
             return [argument(key, 1, "shape")] if is_placeholder else []
         bindings = self._infer.given_to(key)
         values = [b.value for b in bindings if b.path == () and b.value is not None]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants, integer, same_code
@@ -75,7 +74,7 @@ class Slicing(Part):
             case cst.Assign(
                 targets=[cst.AssignTarget(target=cst.Name() as target)],
                 value=cst.Call(args=[cst.Arg(value=cst.Subscript(value=array, slice=[_])), *others]) as call,
-            ) if has(self._infer.names.qualified(call.func), "makes-tensor", "casts") and isinstance(
+            ) if self._infer.names.is_call_that(call, "makes-tensor", "casts") and isinstance(
                 array, cst.Name | cst.Attribute
             ):
                 dtype = _dtype(others)

@@ -409,7 +409,7 @@ class StepVariables:
             | cst.Call,
         ):
             match parent:
-                case cst.Call() if not has(self._infer.names.qualified(parent.func), "equals", "differs"):
+                case cst.Call() if not self._infer.names.is_call_that(parent, "equals", "differs"):
                     return None
                 case cst.BinaryOperation(operator=operator) if not isinstance(operator, cst.Modulo):
                     return None

@@ -7,7 +7,6 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.values.new_containers import new_container
 from tflint_perf.edit import Editor
@@ -176,7 +175,7 @@ def _convert_once(edit: Editor, call: cst.Call) -> Repair | Refusal:
 
 def _drop(edit: Editor, call: cst.Call) -> Repair | Refusal:
     model, given = edit.model, call.args[0].value
-    if has(model.qualified(call.func), "casts") or len(call.args) > 1:
+    if model.names.is_call_that(call, "casts") or len(call.args) > 1:
         wanted = model.value(call).dtype
         if not wanted or wanted != model.value(given).dtype:
             return Refusal("it may change the type; do that in a `map` of the pipeline", call)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.pipelines.host_batches import HostBatch
 from tflint_perf.analysis.python.syntax import calls_below
@@ -142,6 +141,6 @@ def _ahead(batch: HostBatch) -> str:
 def _reads_or_decodes(model: Model, node: cst.BaseExpression) -> bool:
     """Whether files are read or decoded there, which takes longer than to start ops."""
     return any(
-        has(model.qualified(call.func), "reads-file", "decodes", "decodes-images")
+        model.names.is_call_that(call, "reads-file", "decodes", "decodes-images")
         for call in calls_below(node)
     )

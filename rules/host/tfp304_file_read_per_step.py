@@ -7,7 +7,6 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.analysis.python.syntax import argument, calls_below
 from tflint_perf.edit import Editor
@@ -137,14 +136,14 @@ class FileReadPerStep(Rule):
 def _remedy(model: Model, call: cst.Call) -> str:
     statement = model.statement_of(call)
     below = calls_below(statement.body) if isinstance(statement, cst.With) else calls_below(statement)
-    if any(has(model.qualified(each.func), "loads-objects") for each in below):
+    if any(model.names.is_call_that(each, "loads-objects") for each in below):
         return "no pipeline of `tf.data` reads objects of Python, so store what is made of them once, before training"
     return "read files in a `tf.data` pipeline"
 
 
 def _parses_lines(model: Model, call: cst.Call) -> bool:
     """Whether `call` reads and parses lines of text, as in the experiment."""
-    return has(model.qualified(call.func), "parses-lines")
+    return model.names.is_call_that(call, "parses-lines")
 
 
 def _needs_no_pipeline(model: Model, call: cst.Call) -> bool:

@@ -384,7 +384,7 @@ class Kept(Part):
         """Whether a call makes the same of a list of numbers as of one of tensors."""
         if not isinstance(parent, cst.Call) or node is parent.func:
             return False
-        return has(self._infer.names.qualified(parent.func), "reduces", "stacks-tensors", "makes-tensor")
+        return self._infer.names.is_call_that(parent, "reduces", "stacks-tensors", "makes-tensor")
 
     def _asks_for_tensor(self, node: cst.CSTNode, parent: cst.CSTNode) -> cst.CSTNode | None:
         match parent:

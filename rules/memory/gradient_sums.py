@@ -74,7 +74,7 @@ class GradientSums(Part):
             case cst.Assign(
                 targets=[cst.AssignTarget(target=cst.Name() | cst.Attribute() as total)],
                 value=cst.Call(args=[cst.Arg(value=adding), *given]) as call,
-            ) if has(self._infer.names.qualified(call.func), "calls-on-parts"):
+            ) if self._infer.names.is_call_that(call, "calls-on-parts"):
                 return total if self._adds_parts(adding, [arg.value for arg in given], total) else None
             case cst.AugAssign(
                 target=cst.Subscript(value=cst.Name() | cst.Attribute() as total), operator=cst.AddAssign()
@@ -142,7 +142,7 @@ class GradientSums(Part):
                 return self._added_to(added.body, to) or self._added_to(added.orelse, to)
             case cst.BinaryOperation(operator=cst.Add()):
                 sides = [added.left, added.right]
-            case cst.Call() if has(self._infer.names.qualified(added.func), "adds-up"):
+            case cst.Call() if self._infer.names.is_call_that(added, "adds-up"):
                 sides = [arg.value for arg in added.args[:2]]
                 if len(sides) == 1 and isinstance(sides[0], cst.List | cst.Tuple):
                     sides = [element.value for element in sides[0].elements]
@@ -288,7 +288,7 @@ class GradientSums(Part):
     def _is_zeros(self, node: cst.BaseExpression | None) -> bool:
         match node:
             case cst.ListComp(elt=cst.Call() as made):
-                return has(self._infer.names.qualified(made.func), "makes-zeros")
+                return self._infer.names.is_call_that(made, "makes-zeros")
             case cst.BinaryOperation(operator=cst.Multiply(), left=cst.List()):
                 return True
         return False

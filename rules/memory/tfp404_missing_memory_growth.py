@@ -7,7 +7,6 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Model
 from tflint_perf.edit import Editor
 from tflint_perf.edit.below_imports import add_below, last_import_from, spell_below
@@ -137,7 +136,7 @@ def _is_in_estimator(model: Model) -> bool:
     """Whether an `Estimator` makes the session in which the program trains."""
     return model.programs.trains_estimator() or (
         model.programs.is_graph_code()
-        and any(has(model.qualified(call.func), "estimator") for call in model.calls_named(*_OF_ESTIMATORS))
+        and any(model.names.is_call_that(call, "estimator") for call in model.calls_named(*_OF_ESTIMATORS))
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, library
+from tflint_perf.analysis.apis.facts import library
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
@@ -66,8 +66,8 @@ class Trials(Part):
                 case cst.Assign(
                     targets=[cst.AssignTarget(target=cst.Name() as target)], value=cst.Call() as made
                 ):
-                    if self._infer.value(made).kind != "model" or has(
-                        self._infer.names.qualified(made.func), "loads-model"
+                    if self._infer.value(made).kind != "model" or self._infer.names.is_call_that(
+                        made, "loads-model"
                     ):
                         continue
                     loop = self._loop_around(statement)
@@ -255,7 +255,7 @@ class Trials(Part):
         if not isinstance(parent, cst.Arg) or depth > CALLS_DEEP:
             return True
         call = self._walk.parents.get(parent)
-        if isinstance(call, cst.Call) and has(self._infer.names.qualified(call.func), "keras-utility"):
+        if self._infer.names.is_call_that(call, "keras-utility"):
             return False
         handed = list(self._handed_to(parent))
         return not handed or any(

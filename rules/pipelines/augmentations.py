@@ -99,7 +99,7 @@ class Augmentations(Part):
         ):
             return False
         return any(
-            has(self._infer.names.qualified(layer.func), "augments")
+            self._infer.names.is_call_that(layer, "augments")
             for binding in self._infer.bindings(node)
             if binding.value is not None
             for layer in calls_below(binding.value)

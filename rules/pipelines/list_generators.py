@@ -34,7 +34,7 @@ class HandingOn(Part):
 
     def shuffles(self, function: Function) -> bool:
         """Whether `function` gives its items in a random order."""
-        return any(has(self._infer.names.qualified(call.func), "shuffles") for call in function.calls)
+        return any(self._infer.names.is_call_that(call, "shuffles") for call in function.calls)
 
     def _is_no_work(self, node: cst.CSTNode) -> bool:
         match node:
@@ -56,7 +56,7 @@ class HandingOn(Part):
 
     def _wraps_item(self, call: cst.Call) -> bool:
         """Whether `call` makes an array of one item, or gives it another shape: `np.array(sample["box"]).reshape(-1, 3)`."""
-        if has(self._infer.names.qualified(call.func), "makes-array"):
+        if self._infer.names.is_call_that(call, "makes-array"):
             return bool(call.args) and isinstance(call.args[0].value, cst.Name | cst.Subscript)
         return isinstance(call.func, cst.Attribute) and is_name(call.func.attr, "reshape")
 

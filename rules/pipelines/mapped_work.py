@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.syntax import callee_name
@@ -60,10 +59,10 @@ class MappedWork(Part):
         return any(leads_to(call, known, leads) for call in function.calls)
 
     def _reads(self, call: cst.Call) -> bool:
-        return has(self._infer.names.qualified(call.func), *_READING)
+        return self._infer.names.is_call_that(call, *_READING)
 
     def _is_of_sound(self, call: cst.Call) -> bool:
-        return has(self._infer.names.qualified(call.func), "decodes-audio")
+        return self._infer.names.is_call_that(call, "decodes-audio")
 
     def _is_look_up(self, call: cst.Call) -> bool:
         called = call.func
@@ -74,7 +73,6 @@ class MappedWork(Part):
     def _is_table(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is made as a table, or as a layer with one."""
         return any(
-            isinstance(binding.value, cst.Call)
-            and has(self._infer.names.qualified(binding.value.func), "looks-up")
+            self._infer.names.is_call_that(binding.value, "looks-up")
             for binding in self._infer.given_to(node)
         )

@@ -150,7 +150,7 @@ class PlainNumpy(Part):
         bindings = self._infer.bindings(node)
         if len(bindings) == 1 and bindings[0].path == ():
             node = bindings[0].value or node
-        is_one = isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "binds")
+        is_one = self._infer.names.is_call_that(node, "binds")
         return node if is_one else None  # type: ignore[return-value]
 
     def _in_memory(self, function: Function, wrapper: cst.Call) -> list[str]:
@@ -225,7 +225,7 @@ class _Reader:
         """Whether a generator brings something of its own into another order: `np.random.shuffle(indices)`."""
         if not isinstance(node, cst.Call) or len(node.args) != 1 or self._kinds == _PLAIN:
             return False
-        shuffles = has(self._infer.names.qualified(node.func), "shuffles")
+        shuffles = self._infer.names.is_call_that(node, "shuffles")
         return shuffles and self._is_own(node.args[0].value)
 
     def _adds_to_own(self, node: cst.BaseExpression) -> bool:

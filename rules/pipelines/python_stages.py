@@ -154,7 +154,7 @@ class PythonStages(Part):
             return
         seen.add(function)
         for call in function.calls:
-            if has(self._infer.names.qualified(call.func), "runs-python"):
+            if self._infer.names.is_call_that(call, "runs-python"):
                 yield call
             for target in self._calls.targets(call):
                 yield from self._host_calls(target, seen)

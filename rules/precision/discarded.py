@@ -84,7 +84,7 @@ class Discarded(Part):
         function = self._calls.function_at(call)
         calls = function.calls if function is not None else self._walk.module_calls
         return any(
-            has(self._infer.names.qualified(other.func), "clock", "device-clock") for other in calls
+            self._infer.names.is_call_that(other, "clock", "device-clock") for other in calls
         ) or self._is_tried(statement)
 
     def _is_tried(self, statement: cst.CSTNode) -> bool:

@@ -244,12 +244,12 @@ class Doubles(Part):
             case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value=last))) if last in last_names(
                 "keeps-type"
             ):
-                named = has(self._infer.names.qualified(node.func), "keeps-type")
+                named = self._infer.names.is_call_that(node, "keeps-type")
                 given = (node.args[0].value if node.args else None) if named else base
                 return given is not None and self._is_whole(given, depth + 1)
             case cst.Call() if keyword_argument(node, "dtype") is None:
                 drawn = callee_name(node) in _INTEGER_DRAWS
-                named = has(self._infer.names.qualified(node.func), "varies")
+                named = self._infer.names.is_call_that(node, "varies")
                 return drawn and (named or self._is_generator(node))
         return False
 
@@ -261,7 +261,7 @@ class Doubles(Part):
             if outer is None:
                 break
             value, path = outer.value, (*(outer.path or ()), *path)
-        loaded = isinstance(value, cst.Call) and has(self._infer.names.qualified(value.func), "eight-bit")
+        loaded = self._infer.names.is_call_that(value, "eight-bit")
         return bool(loaded) and len(path) == 2 and path[1] == 0
 
     def _value_of(self, node: cst.Name) -> cst.BaseExpression | None:

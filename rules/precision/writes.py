@@ -59,9 +59,7 @@ class Writes(Part):
 
     def _find(self) -> Iterator[Write]:
         for call in self._walk.calls_named("histogram", "image"):
-            if has(self._infer.names.qualified(call.func), "heavy-summary") and not self._is_compat(
-                call.func
-            ):
+            if self._infer.names.is_call_that(call, "heavy-summary") and not self._is_compat(call.func):
                 yield Write(call, "summary")
         for call in self._walk.calls_named(*_SAVERS):
             if isinstance(call.func, cst.Attribute) and self._saves(call, call.func.value):
@@ -92,9 +90,7 @@ class Writes(Part):
                 and same_code(item.item.func.value, receiver)
                 for item in around.items
             ):
-                return any(
-                    has(self._infer.names.qualified(below.func), "summary") for below in calls_below(around)
-                )
+                return any(self._infer.names.is_call_that(below, "summary") for below in calls_below(around))
             around = self._walk.parents.get(around)
         return False
 

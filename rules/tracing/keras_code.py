@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, methods
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.symbolic import ASKS_THE_MODE, Symbolic
 from tflint_perf.analysis.python.reach import remembered_in_circles
@@ -58,5 +58,5 @@ class KerasCode(Part):
         return function is not None and (
             self._symbolic.is_traced(function)
             or self._is_run_by_keras(function)
-            or any(has(self._infer.names.qualified(other.func), "input") for other in function.calls)
+            or any(self._infer.names.is_call_that(other, "input") for other in function.calls)
         )

@@ -7,7 +7,7 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import fact, has
+from tflint_perf.analysis.apis.facts import fact
 from tflint_perf.analysis.execution.invariance import bound_names
 from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.analysis.python.scopes import Function
@@ -115,7 +115,7 @@ def _is_by_xla(made: cst.FunctionDef | cst.Call) -> bool:
 def _is_exported(model: Model, made: cst.FunctionDef | cst.Call) -> bool:
     """Whether the function that creates `made` writes such functions for other programs: each is of another model."""
     function = model.function_at(made)
-    return function is not None and any(has(model.qualified(call.func), "exports") for call in function.calls)
+    return function is not None and any(model.names.is_call_that(call, "exports") for call in function.calls)
 
 
 def _is_of_new_model(model: Model, made: cst.FunctionDef | cst.Call) -> bool:
@@ -180,7 +180,7 @@ def _functions_made(model: Model) -> Iterator[cst.FunctionDef | cst.Call]:
             model.infer.compiles(decorator.decorator) for decorator in function.decorators
         ):
             yield node
-    older = [call for call in model.calls_named("defun") if has(model.qualified(call.func), "compiles")]
+    older = [call for call in model.calls_named("defun") if model.names.is_call_that(call, "compiles")]
     for call in dict.fromkeys([*model.calls_that("compiles"), *older]):
         parent = model.parent(call)
         if isinstance(parent, cst.Decorator):

@@ -7,7 +7,6 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.syntax import callee_name, calls_below
@@ -109,7 +108,7 @@ def _is_plain(model: Model, call: cst.Call) -> bool:
     return not (
         ops.makes_state(model.infer, call)
         or ops.trains(model.infer, call)
-        or has(model.qualified(call.func), "of-collections")
+        or model.names.is_call_that(call, "of-collections")
         or model.calls.targets(call)
     )
 
@@ -175,7 +174,7 @@ def _may_change(model: Model, moved: cst.BaseExpression) -> str:
     if model.invariance.draws_random_numbers(moved):
         return "the random numbers, and the names of ops that are created later"
     if any(
-        ops.trains(model.infer, call) or has(model.qualified(call.func), "of-collections")
+        ops.trains(model.infer, call) or model.names.is_call_that(call, "of-collections")
         for call in calls_below(moved)
     ):
         return "what the op takes in from the graph, and the names of ops that are created later"
@@ -189,7 +188,7 @@ def _stays(model: Model, call: cst.Call, statement: cst.CSTNode, loop: Loop) -> 
         return Refusal("it makes variables, which would keep their values from step to step", call)
     if ops.makes_iterator(call):
         return Refusal("the iterator would continue where it now starts again", call)
-    if has(model.qualified(call.func), "of-collections"):
+    if model.names.is_call_that(call, "of-collections"):
         for other, other_loop in model.sessions.ops_in_loops():
             if (
                 other_loop is not None

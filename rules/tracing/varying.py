@@ -291,9 +291,9 @@ class Retracing(Part):
                 return node.attr.value in _ASKS_FOR_SHAPE and not self._infer.names.qualified(node)
             case cst.Call():
                 if callee_name(node) in _ASKS_FOR_SHAPE:
-                    return not has(self._infer.names.qualified(node.func), "gives-shape")
+                    return not self._infer.names.is_call_that(node, "gives-shape")
                 # Of an axis whose length is left open, nobody knows whether it goes.
-                return has(self._infer.names.qualified(node.func), "squeezes") and len(node.args) == 1
+                return self._infer.names.is_call_that(node, "squeezes") and len(node.args) == 1
         return False
 
 

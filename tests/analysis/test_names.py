@@ -147,3 +147,13 @@ def test_a_builtin_is_a_name_that_the_file_does_not_bind() -> None:
         """
     )
     assert [model.infer.names.is_builtin(arg.value) for arg in here(model).args] == [False, True, False]
+
+
+def test_a_call_is_told_by_what_the_function_of_a_library_is_marked_as() -> None:
+    model = model_of("here(tf.reduce_mean(x), mine.reduce_mean(x), tf.reduce_mean)")
+    assert [model.names.is_call_that(arg.value, "reduces", "casts") for arg in here(model).args] == [
+        True,
+        False,
+        False,
+    ]
+    assert not model.names.is_call_that(here(model).args[0].value, "casts")

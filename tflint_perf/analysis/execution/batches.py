@@ -225,7 +225,7 @@ class Batches:
                     return self._has_few_rows(made, depth + 1)
         if not isinstance(given, cst.Call) or not given.args or not self.is_made_anew(given):
             return False
-        stacks = has(self._infer.names.qualified(given.func), "keeps-number", "stacks-tensors")
+        stacks = self._infer.names.is_call_that(given, "keeps-number", "stacks-tensors")
         items = self._infer.integers.length(given.args[0].value) if stacks else None
         return items is not None and 0 < items <= _ROWS_AT_A_TIME and argument(given, None, "axis") is None
 
@@ -251,7 +251,7 @@ class Batches:
         if depth > CALLS_DEEP:
             return False
         if isinstance(given, cst.Call):
-            keeps = has(self._infer.names.qualified(given.func), *_KEEPING_ROWS)
+            keeps = self._infer.names.is_call_that(given, *_KEEPING_ROWS)
             return keeps and bool(given.args) and self._is_generated(given.args[0].value, depth + 1)
         bindings = self._infer.bindings(given)
         return bool(bindings) and all(self._gives_generated(binding, depth) for binding in bindings)

@@ -173,7 +173,7 @@ class Compiled(Part):
         if programs and all(program.state == "eager" for program in programs):
             return True
         return any(map(turns_eager_on, self._infer.texts_of_imports)) or any(
-            has(self._names.qualified(call.func), "runs-eagerly")
+            self._names.is_call_that(call, "runs-eagerly")
             and is_name(argument(call, 0, "run_eagerly"), "True")
             and not self._is_behind_flag(call)
             for call in self._walk.calls_named(*last_names("runs-eagerly"))
@@ -300,7 +300,7 @@ class Compiled(Part):
         )
 
     def _asks_mode(self, function: Function) -> bool:
-        return any(has(self._names.qualified(call.func), "asks-mode") for call in function.calls)
+        return any(self._names.is_call_that(call, "asks-mode") for call in function.calls)
 
     def _spread_compiled(self, functions: list[Function], states: dict[Function, State]) -> None:
         """What only compiled code calls is compiled."""
@@ -427,7 +427,7 @@ class Handed:
         for name in sorted(methods("Dataset", "traces")):
             for call in filter(self.is_dataset_tracer, self._walk.calls.get(name, ())):
                 given = argument(call, 0, "map_func")
-                while isinstance(given, cst.Call) and has(self._names.qualified(given.func), "binds"):
+                while self._names.is_call_that(given, "binds"):
                     given = argument(given, 0)
                 value = self._infer.value(given) if given is not None else UNKNOWN
                 called = value.function

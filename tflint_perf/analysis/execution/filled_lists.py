@@ -20,7 +20,7 @@ def is_filled_within(infer: Inference, node: cst.BaseExpression, loop: Loop) -> 
     given = argument(node, 0) if isinstance(node, cst.Call) else None
     if not isinstance(given, cst.Name) or not isinstance(node, cst.Call) or names_experience(given.value):
         return False
-    if not has(infer.names.qualified(node.func), "makes-array", "joins-arrays"):
+    if not infer.names.is_call_that(node, "makes-array", "joins-arrays"):
         return False
     return any(
         _is_worked_out(source) for added in _added(given.value, loop) for source in _sources(infer, added)

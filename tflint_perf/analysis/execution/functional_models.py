@@ -66,7 +66,7 @@ class FunctionalModels(Part):
     @remembered
     def builds(self, function: Function) -> bool:
         """Whether `function` makes inputs of a functional model, or a model by its class."""
-        return any(has(self._infer.names.qualified(call.func), "builds-model") for call in function.calls)
+        return any(self._infer.names.is_call_that(call, "builds-model") for call in function.calls)
 
     def makes_model(self, calls: list[cst.Call]) -> bool:
         """Whether some calls make a model, of whatever kind: each is a new one, with parts of its own."""
@@ -219,7 +219,7 @@ class FunctionalModels(Part):
                     yield given
 
     def _makes_functional_model(self, call: cst.Call) -> bool:
-        if has(self._infer.names.qualified(call.func), "builds-model"):
+        if self._infer.names.is_call_that(call, "builds-model"):
             return self._infer.value(call).kind == "model"
         # A class that leaves its constructor to Keras.
         said = keyword_argument(call, "inputs") is not None and keyword_argument(call, "outputs") is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_debug_switch, names_the_best
 from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.reach import remembered_in_circles
@@ -52,17 +51,15 @@ class GuardConditions:
                 return self._of_comparison(test, holds)
             case cst.BinaryOperation(operator=cst.Modulo()):
                 return None if holds else self._modulo(test)
-            case cst.Call() if not holds and has(self._infer.names.qualified(test.func), "modulo"):
+            case cst.Call() if not holds and self._infer.names.is_call_that(test, "modulo"):
                 return self._modulo(test)
-            case cst.Call(args=[cst.Arg(value=left), cst.Arg(value=right)]) if holds and has(
-                self._infer.names.qualified(test.func), "conjunction"
+            case cst.Call(args=[cst.Arg(value=left), cst.Arg(value=right)]) if (
+                holds and self._infer.names.is_call_that(test, "conjunction")
             ):
                 return self.guard(left, holds=True) or self.guard(right, holds=True)
-            case cst.Call() if holds and has(self._infer.names.qualified(test.func), "equals"):
+            case cst.Call() if holds and self._infer.names.is_call_that(test, "equals"):
                 return self._of_equal_op(test)
-            case cst.Call() if has(
-                self._infer.names.qualified(test.func), "asks-broken" if holds else "asks-sound"
-            ):
+            case cst.Call() if self._infer.names.is_call_that(test, "asks-broken" if holds else "asks-sound"):
                 return Guard(test)  # a number that has failed; of an array nobody could ask so
             case cst.Call() if holds:
                 return self._asked(test)
@@ -241,7 +238,7 @@ class GuardConditions:
             case cst.BinaryOperation(operator=cst.Modulo()):
                 return True
             case cst.Call(args=[_, _]):
-                return has(self._infer.names.qualified(node.func), "modulo")
+                return self._infer.names.is_call_that(node, "modulo")
         return False
 
     def _modulo(self, node: cst.BaseExpression) -> Guard | None:

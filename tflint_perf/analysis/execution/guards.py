@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_training
 from tflint_perf.analysis.execution.decided import Told, is_left_out
 from tflint_perf.analysis.execution.guard_conditions import Guard
@@ -143,7 +142,7 @@ class Guards(Part):
     def _recording_guard(self, node: cst.With) -> Guard | None:
         for item in node.items:
             call = item.item
-            if isinstance(call, cst.Call) and has(self._infer.names.qualified(call.func), "records-if"):
+            if self._infer.names.is_call_that(call, "records-if"):
                 return Guard(call)
         return None
 

@@ -112,7 +112,7 @@ class Invariance(Part):
     def draws_random_numbers(self, node: cst.CSTNode) -> bool:
         """Whether `node`, or a function of this file that it calls, draws random numbers by TensorFlow."""
         return any(
-            has(self._infer.names.qualified(call.func), "draws") or callee_name(call) == "sample"
+            self._infer.names.is_call_that(call, "draws") or callee_name(call) == "sample"
             for call in self._all_calls([node])
         )
 
@@ -120,7 +120,7 @@ class Invariance(Part):
         """Whether `node`, or a function of this file that it calls, gets random numbers, the time or what comes next from
         Python, or anything from an object of another file: what that gives may be another thing each time."""
         return any(
-            has(self._infer.names.qualified(call.func), "varies")
+            self._infer.names.is_call_that(call, "varies")
             or self._advances(call)
             or self._is_asked_elsewhere(call)
             for call in self._all_calls([node])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.syntax import string
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.frameworks import packages
@@ -67,4 +66,4 @@ def _is_backend(infer: Inference, node: cst.BaseExpression) -> bool:
         if len(bindings) != 1 or bindings[0].value is None or bindings[0].path != ():
             return False
         node = bindings[0].value
-    return isinstance(node, cst.Call) and has(infer.names.qualified(node.func), "tells-backend")
+    return infer.names.is_call_that(node, "tells-backend")

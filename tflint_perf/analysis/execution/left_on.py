@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, last_names
+from tflint_perf.analysis.apis.facts import last_names
 from tflint_perf.analysis.conventions import names_a_test, names_debugging
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Function
@@ -30,7 +30,7 @@ class LeftOn(Part):
         switches = [
             call
             for call in self._walk.calls_named(*last_names("runs-eagerly"))
-            if has(self._infer.names.qualified(call.func), "runs-eagerly")
+            if self._infer.names.is_call_that(call, "runs-eagerly")
         ]
         return switches if all(self.is_on(call, 0, "run_eagerly") for call in switches) else []
 

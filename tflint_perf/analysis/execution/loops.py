@@ -8,7 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, methods
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.conventions import names_a_batch_size, names_a_session
 from tflint_perf.analysis.execution.batches import Batches
 from tflint_perf.analysis.execution.compiled import STARTERS, Compiled
@@ -210,7 +210,7 @@ class Loops(Part):
 
     def _draws_figure(self, call: cst.Call) -> bool:
         """Whether `call` makes a figure, axes or a file of them: `plt.subplot(…)`, `fig.savefig(…)`."""
-        if has(self._infer.names.qualified(call.func), "draws-figure"):
+        if self._infer.names.is_call_that(call, "draws-figure"):
             return True
         return isinstance(call.func, cst.Attribute) and call.func.attr.value in methods(
             "Figure", "draws-figure"
@@ -218,7 +218,7 @@ class Loops(Part):
 
     def _waits_long(self, call: cst.Call) -> bool:
         """Whether `call` waits for a person for more than a moment; a time of 0 is no limit."""
-        if not has(self._infer.names.qualified(call.func), "waits-for-person"):
+        if not self._infer.names.is_call_that(call, "waits-for-person"):
             return False
         given = argument(call, 0, "delay")
         time = self._infer.integers.only(given) if given is not None else 0

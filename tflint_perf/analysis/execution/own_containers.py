@@ -84,7 +84,7 @@ class OwnContainers:
         takers = [self._taker(read) for read in reads]
         return bool(takers) and all(
             call is not None
-            and has(self._infer.names.qualified(call.func), "makes-tensor", "stacks-tensors", "casts")
+            and self._infer.names.is_call_that(call, "makes-tensor", "stacks-tensors", "casts")
             and not self._is_asked_for_its_array(call)
             for call in takers
         )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.flow import loops_around
@@ -56,7 +55,7 @@ class Pauses(Part):
     def pauses(self, loop: Loop) -> bool:
         """Whether each iteration of `loop` sleeps for long, or until a time that it works out anew."""
         return any(
-            has(self._infer.names.qualified(call.func), "pauses")
+            self._infer.names.is_call_that(call, "pauses")
             and self._is_long(call, loop)
             and not any(conditions(self._infer.walk, call, loop.node, exits=False))
             for call in loop.calls

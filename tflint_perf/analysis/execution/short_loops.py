@@ -6,7 +6,6 @@ from collections.abc import Collection
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_critic, names_a_file, names_agents, names_layers
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.execution.trains import trains_by
@@ -81,7 +80,7 @@ def _is_part(infer: Inference, loop: Loop) -> bool:
             return not any(map(acts, (loop, *beside)))
         if name == "take":
             return _takes_few(infer, iterable)
-        if has(infer.names.qualified(iterable.func), "lists-files", "walks-files", "lists-devices"):
+        if infer.names.is_call_that(iterable, "lists-files", "walks-files", "lists-devices"):
             return True
         if name == "zip":
             given = list(sources(infer, iterable))
@@ -153,9 +152,7 @@ def runs_over_files(infer: Inference, loop: Loop | None) -> bool:
     bindings = infer.bindings(iterable)
     if len(bindings) == 1 and bindings[0].path == ():
         iterable = bindings[0].value
-    return isinstance(iterable, cst.Call) and has(
-        infer.names.qualified(iterable.func), "lists-files", "walks-files", "lists-devices"
-    )
+    return infer.names.is_call_that(iterable, "lists-files", "walks-files", "lists-devices")
 
 
 def _names_file(infer: Inference, loop: cst.For) -> bool:
@@ -168,9 +165,7 @@ def _names_file(infer: Inference, loop: cst.For) -> bool:
 
 
 def _is_part_of_model(infer: Inference, node: cst.BaseExpression) -> bool:
-    if isinstance(node, cst.Call) and has(
-        infer.names.qualified(node.func), "lists-files", "walks-files", "lists-devices"
-    ):
+    if infer.names.is_call_that(node, "lists-files", "walks-files", "lists-devices"):
         return True
     return _are_parts_of_model(infer, node, 0)
 
@@ -246,9 +241,7 @@ def _is_over_devices(infer: Inference, loop: Loop) -> bool:
         return False
     names = {name.value for name in target_names(loop.node.target)}
     return any(
-        isinstance(item.item, cst.Call)
-        and has(infer.names.qualified(item.item.func), "places-ops")
-        and mentions(item.item, names)
+        infer.names.is_call_that(item.item, "places-ops") and mentions(item.item, names)
         for line in loop.node.body.body
         if isinstance(line, cst.With)
         for item in line.items

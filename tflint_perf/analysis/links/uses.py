@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.given_models import parameters_behind
 from tflint_perf.analysis.execution.loops import fitted
 from tflint_perf.analysis.execution.steady_conditions import Usual
@@ -46,7 +45,7 @@ def uses(model: Model) -> Iterator[Use]:
             called.add(use.path)
             yield use
     for call in calls:
-        if not has(model.qualified(call.func), "checkpoints"):
+        if not model.names.is_call_that(call, "checkpoints"):
             yield from _handed(model, call, called)
     for klass in model.walk.classes.values():
         yield from _calls_of_own_methods(model, klass)
@@ -58,7 +57,7 @@ def _handed(model: Model, call: cst.Call, called: Set[str]) -> Iterator[Use]:
     """What becomes of the functions and objects that a call is given; `called` are the parameters that this file calls."""
     traces = model.infer.compiles(call.func) or model.compiled.is_dataset_tracer(call)
     taker = model.value(call.func).outside
-    by_op = has(model.qualified(call.func), "runs-python")
+    by_op = model.names.is_call_that(call, "runs-python")
     for at, arg in enumerate(call.args):
         if arg.star or not isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
             continue

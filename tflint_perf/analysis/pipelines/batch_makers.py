@@ -194,7 +194,7 @@ class BatchMakers(Part):
         """Whether `node`, or a function of this file that it calls, calls what the API tables mark as `words`."""
         for call in descendants(node):
             if isinstance(call, cst.Call):
-                if has(self._infer.names.qualified(call.func), *words):
+                if self._infer.names.is_call_that(call, *words):
                     return True
                 for target in self._calls.targets(call) if depth < CALLS_DEEP else ():
                     if self._compiled.is_eager(target.node.body) and self._preprocesses(
@@ -205,9 +205,7 @@ class BatchMakers(Part):
 
     def _decodes(self, call: cst.Call) -> bool:
         """Whether `call` reads or decodes a sample by an eager op."""
-        return has(
-            self._infer.names.qualified(call.func), "decodes", "reads-file"
-        ) and self._compiled.is_eager(call)
+        return self._infer.names.is_call_that(call, "decodes", "reads-file") and self._compiled.is_eager(call)
 
     # Functions
 
@@ -338,7 +336,7 @@ class HostDraws:
         """Whether a call has NumPy draw numbers that are data, rather than indices."""
         if callee_name(call) not in _DRAWS:
             return False
-        if has(self._infer.names.qualified(call.func), "varies"):
+        if self._infer.names.is_call_that(call, "varies"):
             return True
         return isinstance(call.func, cst.Attribute) and has(
             self._infer.value(call.func.value).name, "generator"

@@ -215,7 +215,7 @@ class FilledArrays:
 
     def _is_grown(self, call: cst.Call, function: Function) -> bool:
         """Whether a loop puts what it works out behind an array: `labels = np.append(labels, one_hot(x), axis=0)`."""
-        if not has(self._infer.names.qualified(call.func), "lengthens") or not call.args:
+        if not self._infer.names.is_call_that(call, "lengthens") or not call.args:
             return False
         statement = self._walk.statement_of(call)
         match statement:

@@ -115,7 +115,7 @@ class Rebuilt(Part):
                     yield from call.args
 
     def _may_be_source(self, call: cst.Call) -> bool:
-        return has(self._infer.names.qualified(call.func), "may-be-source")
+        return self._infer.names.is_call_that(call, "may-be-source")
 
     def _is_source(self, call: cst.Call) -> bool:
         if self._compiled.is_compiled(call):

@@ -109,9 +109,7 @@ class Statefulness(Part):
     def _of_function_node(
         self, node: cst.BaseExpression, seen: frozenset[Binding] = frozenset()
     ) -> Iterator[Nature | Run]:
-        if isinstance(node, cst.Call) and has(
-            self._infer.names.qualified(node.func), "binds", "compiles", "converts-code"
-        ):
+        if self._infer.names.is_call_that(node, "binds", "compiles", "converts-code"):
             if node.args:
                 yield from self._of_wrapped(node)
             else:

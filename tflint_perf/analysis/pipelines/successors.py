@@ -9,7 +9,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, methods
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.conventions import names_evaluation, names_training_data
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.op_loops import is_read
@@ -210,7 +210,7 @@ class Successors(Part):
 
     def _writes(self, loop: Loop) -> bool:
         return any(
-            callee_name(call) in _WRITES or has(self._infer.names.qualified(call.func), "writes-files")
+            callee_name(call) in _WRITES or self._infer.names.is_call_that(call, "writes-files")
             for call in calls_in(loop)
         )
 

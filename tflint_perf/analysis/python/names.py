@@ -6,6 +6,7 @@ import builtins
 import re
 import sys
 from functools import cached_property, lru_cache
+from typing import TypeGuard
 
 import libcst as cst
 
@@ -194,6 +195,10 @@ class Names:
         return self._of_bindings(
             [b for b in found[1] if b.kind != "class" or not self._is_base(node, b.node)]
         )
+
+    def is_call_that(self, node: cst.CSTNode | None, *words: str) -> TypeGuard[cst.Call]:
+        """Whether `node` calls a function of a library that the API tables mark as one of `words`."""
+        return isinstance(node, cst.Call) and has(self.qualified(node.func), *words)
 
     def is_builtin(self, node: cst.CSTNode | None) -> bool:
         """Whether a name is bound nowhere in the file, as that of a built-in function is."""

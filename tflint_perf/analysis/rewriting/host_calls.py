@@ -195,7 +195,7 @@ class HostCalls:
 
     def _makes_state(self, call: cst.Call) -> str:
         """Why `call` may not run again and again: it makes a variable, or something that may hold variables."""
-        if has(self._infer.names.qualified(call.func), "binds"):
+        if self._infer.names.is_call_that(call, "binds"):
             return ""
         made = self._infer.value(call).kind
         if made not in _STATE or self._calls.targets(call) or not self._creates(call):

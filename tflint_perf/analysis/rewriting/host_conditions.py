@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import (
     callee_name,
@@ -63,7 +62,7 @@ class HostConditions:
         if isinstance(node, cst.Name):
             values = [b.value for b in self._infer.bindings(node) if b.kind == "assign"]
             return any(self._asks_rank(part) for value in values if value for part in _calls_in(value))
-        return isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "ranks")
+        return self._infer.names.is_call_that(node, "ranks")
 
     def _compares_count(self, node: cst.Comparison) -> bool:
         """`self.memory.size < self.batch_size`: an object of unknown class is asked for a number."""

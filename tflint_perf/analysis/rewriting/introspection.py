@@ -141,7 +141,7 @@ def _settings_in_passing(infer: Inference) -> Iterator[cst.CSTNode]:
     """Settings that a loop or a function changes, or that are handed on: nobody knows before which iteration."""
     for calls in infer.walk.calls.values():
         for call in calls:
-            if has(infer.names.qualified(call.func), "sets") and _is_in_passing(infer, call):
+            if infer.names.is_call_that(call, "sets") and _is_in_passing(infer, call):
                 yield call
     for name in sorted(last_names("sets")):
         for node in (*infer.walk.attributes.get(name, ()), *infer.walk.names.get(name, ())):

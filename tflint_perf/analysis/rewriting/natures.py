@@ -46,7 +46,7 @@ class Natures:
                 and self.is_tensor(binding.value)
                 for binding in found[1]
             )
-        return isinstance(node, cst.Call) and has(self._names.qualified(node.func), "one-tensor")
+        return self._names.is_call_that(node, "one-tensor")
 
     def of(self, node: cst.BaseExpression) -> Nature | None:
         """What an expression gives; None for what is not known, or may be held by others."""
@@ -197,7 +197,7 @@ class Natures:
         return found is not None and all(
             isinstance(binding.value, cst.Call)
             and binding.path == ()
-            and has(self._names.qualified(binding.value.func), "generator")
+            and self._names.is_call_that(binding.value, "generator")
             for binding in found[1]
         )
 

@@ -241,8 +241,8 @@ class Purity:
     def _of_arguments(
         self, call: cst.Call, move: Move, function: Function | None, depth: int
     ) -> Doubt | None:
-        takes_function = callee_name(call) in methods("Dataset", "calls") or has(
-            self._names.qualified(call.func), "compiles"
+        takes_function = callee_name(call) in methods("Dataset", "calls") or self._names.is_call_that(
+            call, "compiles"
         )
         for index, arg in enumerate(call.args):
             if takes_function and index == 0 and arg.keyword is None:

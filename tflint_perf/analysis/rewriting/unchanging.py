@@ -197,4 +197,4 @@ class Reads:
         while isinstance(current, _STRUCTURE):
             current = self._parents.get(current)
         call = self._parents.get(current) if isinstance(current, cst.Arg) else None
-        return isinstance(call, cst.Call) and has(self._names.qualified(call.func), "repeatable")
+        return self._names.is_call_that(call, "repeatable")

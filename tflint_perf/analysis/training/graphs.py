@@ -77,7 +77,7 @@ class Graphs:
     def _is_new_graph(self, graph: cst.BaseExpression, place: cst.With) -> bool:
         """Whether `graph` is made where it is used, or nobody knows where."""
         if isinstance(graph, cst.Call):
-            return not has(self._infer.names.qualified(graph.func), "default-graph")
+            return not self._infer.names.is_call_that(graph, "default-graph")
         if isinstance(graph, cst.Attribute):
             kept = [b for c in self._walk.classes.values() for b in c.attributes.get(graph.attr.value, ())]
             here = self._calls.function_at(place)
@@ -91,13 +91,13 @@ class Graphs:
         return any(b.at.block.loop is loop for b in found[1])
 
     def _is_graph(self, node: cst.BaseExpression | None) -> bool:
-        return isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "graph")
+        return self._infer.names.is_call_that(node, "graph")
 
     def resets_graph(self, node: cst.CSTNode) -> bool:
         """Whether the loop or function `node` itself resets the graph."""
         holder = self._walk.functions.get(node) or self._walk.loops.get(node)
         calls = holder.calls if holder is not None else []
-        return any(has(self._infer.names.qualified(call.func), "new-graph") for call in calls)
+        return any(self._infer.names.is_call_that(call, "new-graph") for call in calls)
 
     def is_graph_code(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs in graph mode: in a session's or graph's `with`, or in a program for version 1."""

@@ -221,7 +221,7 @@ class OnDevice(Part):
         )
 
     def _is_variable(self, node: cst.BaseExpression) -> bool:
-        return isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "variable")
+        return self._infer.names.is_call_that(node, "variable")
 
     def _is_on_device_as_variable(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is a variable on the device: all are but those of type int32, which TensorFlow keeps on the

@@ -134,7 +134,7 @@ class Programs(Part):
         """Whether `call` reads what was learned; a class of the project that can do so has a method of that name."""
         if callee_name(call) in last_names("restores"):
             return True
-        return has(self._infer.names.qualified(call.func), "loads-objects")
+        return self._infer.names.is_call_that(call, "loads-objects")
 
     def _is_trained_with(self, step: GradientStep, reached: Container[Function]) -> bool:
         """Whether running the file trains by the gradient step `step`, rather than only tries out a model below its
@@ -303,7 +303,7 @@ class Programs(Part):
             value = self._infer.value(arg.value)
             if value.kind in ("function", "compiled") and value.function is not None:
                 yield value.function
-        if not call.args and has(self._infer.names.qualified(call.func), "runs-program"):
+        if not call.args and self._infer.names.is_call_that(call, "runs-program"):
             for binding in self._walk.top.bindings.get("main", ()):
                 function = self._walk.functions.get(binding.node)
                 if function is not None:

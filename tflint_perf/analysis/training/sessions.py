@@ -171,7 +171,7 @@ class Sessions(Part):
         its own."""
         parent = self._walk.parents.get(call)
         if callee_name(call) == "get_variable" and isinstance(parent, cst.Assign):
-            if has(self._infer.names.qualified(call.func), "looks-up-variable"):
+            if self._infer.names.is_call_that(call, "looks-up-variable"):
                 yield from (name.value for target in parent.targets for name in target_names(target.target))
 
     def _gives_variables(self, node: cst.CSTNode) -> bool:
@@ -181,7 +181,7 @@ class Sessions(Part):
                 for b in self._infer.bindings(node)
                 if b.kind == "assign"
             )
-        return isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "gives-variables")
+        return self._infer.names.is_call_that(node, "gives-variables")
 
     @remembered_in_circles(False)
     def _runs_session(self, holder: Loop | Function) -> bool:

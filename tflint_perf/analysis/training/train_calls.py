@@ -60,7 +60,7 @@ class TrainCalls(Part):
             return True
         if name in _BY_SCIKIT_LEARN and self._wraps_models and not self._calls.targets(call):
             return True
-        if has(self._infer.names.qualified(call.func), "trains"):
+        if self._infer.names.is_call_that(call, "trains"):
             return True
         if trains_by(self._infer, call) not in ("fit", "batch") or self._calls.targets(call):
             return False
@@ -73,7 +73,7 @@ class TrainCalls(Part):
 
     def trains_estimator(self, call: cst.Call) -> bool:
         """Whether `call` trains an `Estimator`, which does so in a session of its own."""
-        return self._is_of_estimator(call) or has(self._infer.names.qualified(call.func), "estimator")
+        return self._is_of_estimator(call) or self._infer.names.is_call_that(call, "estimator")
 
     def _is_of_estimator(self, call: cst.Call) -> bool:
         """Whether `call` is the `train` of an `Estimator`: of what is made as one, or it is given an `input_fn`."""
@@ -84,16 +84,13 @@ class TrainCalls(Part):
         receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
         found = self._infer.bindings_reaching(receiver) if isinstance(receiver, cst.Name) else None
         made = [binding.value for binding in found[1]] if found is not None else [receiver]
-        return any(
-            isinstance(value, cst.Call) and has(self._infer.names.qualified(value.func), "estimator")
-            for value in made
-        )
+        return any(self._infer.names.is_call_that(value, "estimator") for value in made)
 
     @cached_property
     def _wraps_models(self) -> bool:
         """Whether Keras models are made estimators of scikit-learn, which that fits."""
         return any(
-            has(self._infer.names.qualified(call.func), "wraps-models")
+            self._infer.names.is_call_that(call, "wraps-models")
             for call in self._walk.calls_named("KerasClassifier", "KerasRegressor")
         )
 
@@ -166,7 +163,7 @@ class TrainCalls(Part):
 
     def makes_train_op(self, call: cst.Call) -> bool:
         """Whether `call` makes the op by which a session trains, in graph code of TensorFlow 1."""
-        if has(self._infer.names.qualified(call.func), "makes-train-op"):
+        if self._infer.names.is_call_that(call, "makes-train-op"):
             return True
         if callee_name(call) not in ("minimize", "apply_gradients"):
             return False
@@ -267,8 +264,7 @@ class TrainCalls(Part):
     def _runs_updates(self) -> bool:
         """Whether a function of Keras runs a graph that updates what is trained: `K.function([x], [loss], updates=updates)`."""
         return any(
-            has(self._infer.names.qualified(call.func), "runs-updates")
-            and argument(call, 2, "updates") is not None
+            self._infer.names.is_call_that(call, "runs-updates") and argument(call, 2, "updates") is not None
             for call in self._walk.calls_named(*last_names("runs-updates"))
         )
 

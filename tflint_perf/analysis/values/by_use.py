@@ -84,8 +84,7 @@ class ByUse:
         uses = (use for use in self._asked_of_models[name] if isinstance(use, cst.Name))
         told = [found[1] for use in uses if (found := self._infer.bindings_reaching(use)) is not None]
         return any(
-            isinstance(binding.value, cst.Call)
-            and has(self._infer.names.qualified(binding.value.func), "loads-objects")
+            self._infer.names.is_call_that(binding.value, "loads-objects")
             and not any(binding in bindings for bindings in told)
             for binding in home.bindings.get(name, ())
         )
@@ -156,7 +155,7 @@ class ByUse:
         """What is given to functions of Keras that take a model: `plot_model(net)`."""
         for call in self._walk.calls_named(*last_names("takes-model")):
             given = argument(call, 0, "model")
-            if given is not None and has(self._infer.names.qualified(call.func), "takes-model"):
+            if given is not None and self._infer.names.is_call_that(call, "takes-model"):
                 yield given
 
     def _called_on_inputs(self) -> Iterator[cst.BaseExpression]:
@@ -185,7 +184,7 @@ class ByUse:
             )
         if not isinstance(node, cst.Call) or depth > CALLS_DEEP:
             return False
-        return has(self._infer.names.qualified(node.func), "input") or self._takes_input(node, depth + 1)
+        return self._infer.names.is_call_that(node, "input") or self._takes_input(node, depth + 1)
 
     @cached_property
     def _weighed(self) -> set[str]:

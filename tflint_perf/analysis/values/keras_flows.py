@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, methods
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.limits import CALLS_DEEP, NAMES_DEEP
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, keyword_argument
@@ -28,7 +28,7 @@ def is_flow(infer: Inference, call: cst.Call) -> bool:
 
 
 def _makes_generator(infer: Inference, call: cst.Call) -> bool:
-    return callee_name(call) != "" and has(infer.names.qualified(call.func), "image-generator")
+    return callee_name(call) != "" and infer.names.is_call_that(call, "image-generator")
 
 
 def _is_generator(infer: Inference, node: cst.BaseExpression, depth: int) -> bool:
