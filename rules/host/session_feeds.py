@@ -130,8 +130,7 @@ class SessionFeeds(Part):
     ) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
         """What is put into a dict behind the place that makes it: `feed[x] = batch`."""
         for name in self._infer.names.mentions(fed.value, self._infer.names.home(fed)):
-            found = self._infer.bindings_reaching(name)
-            if found is None or made not in found[1]:
+            if made not in self._infer.bindings(name):
                 continue
             subscript = self._walk.parents.get(name)
             target = self._walk.parents.get(subscript) if isinstance(subscript, cst.Subscript) else None

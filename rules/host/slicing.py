@@ -132,8 +132,8 @@ class Slicing(Part):
             case cst.Subscript(value=cst.Attribute(value=given, attr=cst.Name("shape"))):
                 return same_code(given, array)
             case cst.Name():
-                found = self._infer.bindings_reaching(node)
-                values = [b.value for b in found[1] if b.kind == "assign" and b.path == ()] if found else []
+                bindings = self._infer.bindings(node)
+                values = [b.value for b in bindings if b.kind == "assign" and b.path == ()]
                 return len(values) == 1 and values[0] is not None and self._is_length(values[0], array)
         return False
 

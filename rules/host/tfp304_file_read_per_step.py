@@ -173,8 +173,7 @@ def _is_one_read(model: Model, first: cst.Call, call: cst.Call) -> bool:
     """Whether `call` reads what `first` opens, or one mend is that of both: they are parts of one statement, or one of them is
     run instead of the other."""
     given = argument(call, 0)
-    found = model.infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
-    if given is first or (found is not None and [binding.value for binding in found[1]] == [first]):
+    if given is first or [binding.value for binding in model.infer.bindings(given)] == [first]:
         return True
     statement = model.statement_of(call)
     if isinstance(statement, cst.BaseSmallStatement) and statement is model.statement_of(first):

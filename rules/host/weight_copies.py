@@ -232,10 +232,9 @@ class WeightCopies(Part):
         """The expressions that `node` is made from, through names and lists that are filled."""
         yield node
         for name in names_read(node):
-            found = self._infer.bindings_reaching(name) if depth < CALLS_DEEP else None
             if stops_at_models and self._infer.value(name).kind == "model":
                 continue
-            for binding in found[1] if found is not None else ():
+            for binding in self._infer.bindings(name) if depth < CALLS_DEEP else ():
                 if (
                     binding in seen
                     or binding.value is None

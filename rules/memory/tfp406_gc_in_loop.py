@@ -86,11 +86,7 @@ def _is_of_young(call: cst.Call) -> bool:
 
 
 def _remove(edit: Editor, call: cst.Call) -> Repair | None:
-    statement = edit.model.statement_of(call)
-    if not isinstance(statement, cst.Expr) or statement.value is not call:
+    edits = edit.remove_call(call)
+    if edits is None:
         return None
-    edits = [edit.remove_statement(statement)]
-    unused = edit.model.import_used_only_by(call.func)
-    if unused is not None:
-        edits.append(edit.remove_statement(unused))
     return Repair("Remove the collection", edits, safe=False, may_change="when memory is freed")

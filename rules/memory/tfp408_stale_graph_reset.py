@@ -128,11 +128,7 @@ def _may_make_model(model: Model, call: cst.Call) -> bool:
 
 
 def _remove(edit: Editor, call: cst.Call, may_change: str) -> Repair | None:
-    statement = edit.model.statement_of(call)
-    if not isinstance(statement, cst.Expr) or statement.value is not call:
+    edits = edit.remove_call(call)
+    if edits is None:
         return None
-    edits = [edit.remove_statement(statement)]
-    unused = edit.model.import_used_only_by(call.func)
-    if unused is not None:
-        edits.append(edit.remove_statement(unused))
     return Repair(f"Remove `{callee_name(call)}()`", edits, safe=False, may_change=may_change)

@@ -87,10 +87,11 @@ class Trials(Part):
         for part in (part for arg in made.args for part in descendants(arg.value)):
             if not isinstance(part, cst.Attribute) or not isinstance(part.value, cst.Name):
                 continue
-            found = self._infer.bindings_reaching(part.value)
-            if self._infer.value(part.value).kind == "model" and found is not None:
-                if found[1] and all(loop in loops_around(binding.at.block.loop) for binding in found[1]):
-                    return True
+            made_by = (
+                self._infer.bindings(part.value) if self._infer.value(part.value).kind == "model" else []
+            )
+            if made_by and all(loop in loops_around(binding.at.block.loop) for binding in made_by):
+                return True
         return False
 
     # Loops

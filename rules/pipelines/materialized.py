@@ -335,8 +335,9 @@ class Materializations(Part):
 
     def _may_be(self, name: cst.Name, value: cst.CSTNode) -> bool:
         """Whether `name` is read where it may stand for what `value` gave."""
-        found = self._infer.bindings_reaching(name) if is_read(self._walk.parents, name) else None
-        return found is not None and any(binding.value is value for binding in found[1])
+        return is_read(self._walk.parents, name) and any(
+            binding.value is value for binding in self._infer.bindings(name)
+        )
 
     # Syntax
 

@@ -202,6 +202,14 @@ class Editor:
         start, end = self._positions.start(statement), self._positions.end(statement)
         return self.edit(line_start(self._text, start), line_end(self._text, end), "")
 
+    def remove_call(self, call: cst.Call) -> list[Edit] | None:
+        """Remove a call that is a statement of its own, and the import that serves it alone; None for any other."""
+        statement = self.model.statement_of(call)
+        if not isinstance(statement, cst.Expr) or statement.value is not call:
+            return None
+        unused = self.model.import_used_only_by(call.func)
+        return [self.remove_statement(each) for each in (statement, unused) if each is not None]
+
     def _emptied_if(self, line: cst.SimpleStatementLine) -> cst.If | None:
         """The `if` that would do nothing without `line`: no other branch, no call in its test, no comment."""
         suite = self.model.parent(line)

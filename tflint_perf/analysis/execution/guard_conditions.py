@@ -210,14 +210,8 @@ class GuardConditions:
 
     def _is_bound_anew(self, node: cst.BaseExpression) -> bool:
         """Whether each iteration of the loop around `node` binds that name before it is read."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        loop = self._infer.place(node).block.loop
-        return (
-            found is not None
-            and loop is not None
-            and bool(found[1])
-            and all(binding.at.block.loop is loop for binding in found[1])
-        )
+        bindings, loop = self._infer.bindings(node), self._infer.place(node).block.loop
+        return loop is not None and bool(bindings) and all(b.at.block.loop is loop for b in bindings)
 
     def _is_of_loop(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is the counter of a loop, or the number before or after it: `step`, `step + 1`."""

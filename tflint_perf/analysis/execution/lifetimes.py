@@ -103,9 +103,8 @@ class Lifetimes(Part):
 
     def made_at(self, node: cst.BaseExpression) -> cst.CSTNode:
         """Where what a name stands for is first made, as far as its function shows: that is what people look for."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        bindings = sorted(found[1], key=lambda binding: binding.at.order) if found is not None else []
-        return bindings[0].node if bindings else node
+        first = min(self._infer.bindings(node), key=lambda binding: binding.at.order, default=None)
+        return first.node if first is not None else node
 
     def _is_made_by(
         self, call: cst.Call, path: Path, loop: Loop | None, seen: frozenset[Binding], depth: int

@@ -29,8 +29,8 @@ class OwnContainers:
     def reads(self, binding: Binding) -> Iterable[cst.Name]:
         """Where the value that a binding gives to a name is read."""
         for node in self._infer.names.mentions_bound(binding):
-            found = self._infer.bindings_reaching(node) if node is not binding.node else None
-            if found is not None and binding in found[1] and not is_written(self._walk, node):
+            is_other = node is not binding.node and not is_written(self._walk, node)
+            if is_other and binding in self._infer.bindings(node):
                 yield node
 
     def is_never_read(self, name: cst.Name) -> bool:

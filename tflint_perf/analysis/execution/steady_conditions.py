@@ -96,12 +96,10 @@ class Usual:
     def _is_told_each_time(self, node: cst.BaseExpression) -> bool:
         """Whether a call in the same loop gives `node`, which a condition asks for: `score = play()`, `if score is not
         None`."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         loop = self._infer.place(node).block.loop
-        return (
-            found is not None
-            and loop is not None
-            and any(isinstance(b.value, cst.Call) and loop in loops_around(b.at.block.loop) for b in found[1])
+        return loop is not None and any(
+            isinstance(b.value, cst.Call) and loop in loops_around(b.at.block.loop)
+            for b in self._infer.bindings(node)
         )
 
     def _counts_up(self, node: cst.BaseExpression) -> bool:

@@ -379,10 +379,10 @@ class GradientSteps(Part):
         of = update.func.value if isinstance(update.func, cst.Attribute) else None
         if not isinstance(of, cst.Name) or callee_name(update) not in _UPDATES:
             return False
-        found = self._infer.bindings_reaching(of)
-        if found is None or self._infer.value(of).kind != "variable":
+        bindings = self._infer.bindings(of)
+        if not bindings or self._infer.value(of).kind != "variable":
             return False
-        return bool(found[1]) and all(b.kind == "assign" and b.at.order > order for b in found[1])
+        return all(b.kind == "assign" and b.at.order > order for b in bindings)
 
     @cached_property
     def _statements(self) -> dict[Function | None, list[tuple[int, cst.CSTNode]]]:

@@ -14,7 +14,7 @@ from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.pipelines.batch_sources import BatchSources, calls_for_each
 from tflint_perf.analysis.pipelines.filled_arrays import FilledArrays
 from tflint_perf.analysis.python.reach import remembered_in_circles
-from tflint_perf.analysis.python.scopes import Class, Function
+from tflint_perf.analysis.python.scopes import Binding, Class, Function
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
@@ -161,12 +161,11 @@ class BatchMakers(Part):
 
     def _comprehension(self, name: cst.Name, call: cst.Call) -> cst.BaseExpression | None:
         """The list that a name stands for where it is stacked: one made in the same loop or function, and the only one."""
-        found = self._infer.bindings_reaching(name)
-        made = [b for b in found[1] if b.kind == "assign" and b.path == ()] if found is not None else []
-        if found is None or len(made) != 1 or len(found[1]) != 1:
-            return None
-        loops = self._loops
-        return made[0].value if loops.innermost_loop(made[0].node) is loops.innermost_loop(call) else None
+        loop = self._loops.innermost_loop(call)
+        match self._infer.bindings(name):
+            case [Binding(kind="assign", path=()) as made] if self._loops.innermost_loop(made.node) is loop:
+                return made.value
+        return None
 
     def _of_samples(self, call: cst.Call, function: Function) -> Batch | None:
         """How `call` makes a batch of samples: `tf.image.resize(images, …)`, `tf.stack(images)`."""
@@ -187,8 +186,7 @@ class BatchMakers(Part):
         """Expressions, and what those that are names were assigned."""
         for node in nodes:
             yield node
-            found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-            yield from (b.value for b in found[1] if b.value is not None) if found is not None else ()
+            yield from (b.value for b in self._infer.bindings(node) if b.value is not None)
 
     def _preprocesses(self, node: cst.CSTNode, depth: int, *words: str) -> bool:
         """Whether `node`, or a function of this file that it calls, calls what the API tables mark as `words`."""

@@ -70,8 +70,7 @@ class FilledArrays:
         """An expression, the parts of a tuple, and what those that are names were assigned."""
         for part in [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]:
             yield part
-            found = self._infer.bindings_reaching(part) if isinstance(part, cst.Name) else None
-            yield from (b.value for b in found[1] if b.value is not None) if found is not None else ()
+            yield from (b.value for b in self._infer.bindings(part) if b.value is not None)
 
     def _is_filled(self, call: cst.Call, function: Function) -> bool:
         """Whether an array is made of a list that a loop fills, or is itself filled by a loop that computes."""
@@ -158,10 +157,9 @@ class FilledArrays:
 
     def holders(self, given: cst.Name) -> set[str]:
         """The list that is stacked; for one of `zip(*rows)` the rows as well."""
-        found = self._infer.bindings_reaching(given)
-        over = (
-            [b.value for b in found[1] if b.kind == "comprehension" and b.value is not None] if found else []
-        )
+        over = [
+            b.value for b in self._infer.bindings(given) if b.kind == "comprehension" and b.value is not None
+        ]
         return {given.value, *(name.value for iterable in over for name in names_read(iterable))}
 
     def added(self, holder: str, function: Function) -> Iterator[cst.BaseExpression]:

@@ -261,8 +261,9 @@ class Successors(Part):
         return reads
 
     def _may_read(self, use: cst.Name, value: cst.BaseExpression) -> bool:
-        found = self._infer.bindings_reaching(use) if is_read(self._walk.parents, use) else None
-        return found is not None and any(binding.value is value for binding in found[1])
+        return is_read(self._walk.parents, use) and any(
+            binding.value is value for binding in self._infer.bindings(use)
+        )
 
     def _is_receiver(self, node: cst.CSTNode) -> bool:
         """Whether another stage is added directly to `node`."""

@@ -183,13 +183,13 @@ class Structures:
         if isinstance(node, cst.IfExp):
             return _either([self._at(node.body, path), self._at(node.orelse, path)])
         if isinstance(node, cst.Name):
-            found = self._infer.bindings_reaching(node)
-            if found is not None and found[1] and self._depth < NAMES_DEEP:
+            bindings = self._infer.bindings(node)
+            if bindings and self._depth < NAMES_DEEP:
                 self._depth += 1
                 parts = [
                     self._at(b.value, (*b.path, *path)) if b.kind == "assign" and b.value is not None and b.path is not None
                     else "open"
-                    for b in found[1]
+                    for b in bindings
                 ]  # fmt: skip
                 self._depth -= 1
                 return _either(parts)

@@ -137,8 +137,7 @@ class Feeds(Part):
             return
         made_anew = {binding.node for binding in self._infer.made_anew(home, target.value)}
         for node in names.mentions(target.value, home):
-            found = self._infer.bindings_reaching(node) if node not in made_anew else None
-            if found is not None and any(binding.node is target for binding in found[1]):
+            if node not in made_anew and any(b.node is target for b in self._infer.bindings(node)):
                 yield node
 
 

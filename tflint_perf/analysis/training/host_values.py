@@ -22,7 +22,7 @@ from tflint_perf.analysis.execution.own_containers import OwnContainers
 from tflint_perf.analysis.execution.steady_conditions import Usual
 from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.conditions import conditions
-from tflint_perf.analysis.python.scopes import Function, Loop
+from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
     descendants,
@@ -482,10 +482,9 @@ class Takers:
             case cst.Call(func=cst.Name("format")):
                 return not self._infer.names.dotted(node.func)
             case cst.Name():
-                found = self._infer.bindings_reaching(node)
-                made = found[1][0].value if found is not None and len(found[1]) == 1 else None
-                if isinstance(made, cst.Call) and found is not None and found[1][0].path == ():
-                    return self.is_text(made)
+                match self._infer.bindings(node):
+                    case [Binding(value=cst.Call() as made, path=())]:
+                        return self.is_text(made)
         return self._infer.value(node).kind == "string"
 
     @staticmethod

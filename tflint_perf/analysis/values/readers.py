@@ -26,7 +26,6 @@ class Readers:
         if known is None:
             known = self._known[name, home] = {}
             for mention in self._infer.names.mentions(name, home):
-                found = self._infer.bindings_reaching(mention)
-                for node in {binding.node for binding in found[1]} if found is not None else ():
+                for node in {binding.node for binding in self._infer.bindings(mention)}:
                     known.setdefault(node, []).append(mention)
         return known
