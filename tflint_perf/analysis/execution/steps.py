@@ -188,10 +188,6 @@ class GradientSteps(Part):
         """Whether what `given` returns changes variables, as gradients do that another file computes."""
         return bool(self._updates) and bool(self._applied_anywhere(given, self._calls.function_at(given)))
 
-    def tapes(self) -> list[GradientStep]:
-        """Every tape with the gradients asked of it, whether or not they are applied."""
-        return list(self._tapes())
-
     def _tapes(self) -> Iterator[GradientStep]:
         for node in self._walk.withs:
             for _, name in opened(self._infer, node):

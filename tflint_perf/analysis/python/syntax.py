@@ -72,9 +72,6 @@ NODES: frozenset[Any] = frozenset(
     kind for kind in vars(cst).values() if isinstance(kind, type) and cst.CSTNode in kind.__mro__
 )
 
-Statement = cst.BaseSmallStatement | cst.BaseCompoundStatement
-FunctionNode = cst.FunctionDef | cst.Lambda
-LoopNode = cst.For | cst.While
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
 
 
