@@ -29,7 +29,7 @@ SUMMARY = Summary(
         FINDING,
         Kept((FINDING,), 2, {"A.f": ("::B", "c.D")}),
         SUMMARY,
-        Use("a.f", "call", "g", "eager", "step", True, True, False),
+        Use("a.f", "g", "step", True, Caller("call", "eager", per_step=True)),
         Caller("compile", "compiled", may_be_per_step=True),
     ],
 )

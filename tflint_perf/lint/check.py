@@ -123,7 +123,7 @@ def uses_in_source(source: Source, outside: Outside) -> tuple[Use, ...]:
     from tflint_perf.analysis.links.uses import uses
 
     found = _asked(source, outside, lambda model: tuple(uses(model))) or ()
-    return tuple(replace(use, each_step=in_cells(use.each_step, source)) for use in found)
+    return tuple(use.seen_to(each_step=in_cells(use.seen.each_step, source)) for use in found)
 
 
 def _asked(source: Source, outside: Outside, question: Callable[[Model], T]) -> T | None:

@@ -272,7 +272,7 @@ class _Search:
         """Find what the methods are of what is given as parameters, by who gives it."""
         for at, (place, parameter, position, method, use) in enumerate(self._of_parameters):
             for file, giving in list(self._uses.get(place, ())) if method else ():
-                for given in giving.given:
+                for given in giving.seen.given:
                     named = given.name == parameter if given.name else given.at == position
                     if not named or not given.path or (at, file, given) in self._followed:
                         continue
@@ -320,12 +320,12 @@ class _Search:
                 continue
             own = _OWN_METHOD.fullmatch(use.path)
             found = self._files.follow(file, use.path) if own is None else None
-            if found is not None and use.given:
+            if found is not None and use.seen.given:
                 self._note_given(found, file, use)
-            if found is not None and found.what == "instance" and use.how == "other":
+            if found is not None and found.what == "instance" and use.seen.how == "other":
                 # What an object is handed to on each step may call it, but not on each step for all that.
-                use = replace(use, per_step=False, each_step=())
-            found = self._function(found) if use.how != "consume" else found
+                use = use.seen_to(per_step=False, each_step=())
+            found = self._function(found) if use.seen.how != "consume" else found
             if found is not None:
                 uses = self._handed if use.handed else self._uses
                 uses.setdefault((found.file, found.name), []).append((file, use))
@@ -357,7 +357,7 @@ class _Search:
             for place in places
             for at in self._also_called_as(place)
             for file, use in self._uses.get(at, ())
-            if (use.loop == "none" or use.state == "unknown" or use.times is not None)
+            if (use.loop == "none" or use.seen.state == "unknown" or use.seen.times is not None)
             and self._alone(file, use.function)
         }
 
@@ -407,11 +407,12 @@ class _Search:
         return sorted({file for file, _ in uses if file != place[0]})
 
     def _caller(self, file: Path, use: Use, acts: bool) -> Caller:
-        if use.how == "consume":
-            return Caller("consume", which=use.which)
+        seen = use.seen
+        if seen.how == "consume":
+            return Caller("consume", which=seen.which)
         around = self._thing(file, use.function)
         above = self.callers((file, use.function)) if around is not None and around.alone else ()
-        state = use.state
+        state = seen.state
         if above and state in ("eager", "unknown") and not (around and around.compiled):
             states = {caller.state for caller in above}
             state = "eager" if "eager" in states else "compiled" if states == {"compiled"} else "unknown"
@@ -423,68 +424,59 @@ class _Search:
         in_steps = acts and use.in_loop and not use.in_trials
         # A loop that makes no step of it is part of what calls the function around.
         within = use.loop == "none" and not in_steps
-        judged = use.learned_from and outside_loops and alone
-        makes_loop = in_steps and use.loop == "none"
+        # A gradient step that nobody is known to call is judged by itself.
+        judged = seen.learned_from and outside_loops and alone
+        by_itself = seen.per_step or judged or (in_steps and use.loop == "none")
         above_per_step = [caller for caller in above if caller.per_step] if within else []
-        return Caller(
-            use.how,
-            state,
-            # A gradient step that nobody is known to call is judged by itself.
-            use.per_step or judged or makes_loop or bool(above_per_step),
+        all_pass = bool(above_per_step) and all(caller.passing for caller in above_per_step)
+        return replace(
+            seen,
+            state=state,
+            per_step=by_itself or bool(above_per_step),
             # What hands a function to something need not run it.
-            use.how != "other"
+            may_be_per_step=seen.how != "other"
             and outside_loops
             and (alone or any(caller.may_be_per_step for caller in above)),
-            use.always and (not above or use.loop != "none" or _always(above)),
-            use.fates,
-            use.parts,
-            given=tuple(_from_anywhere(given, file) for given in use.given),
-            passed=use.passed,
-            files=use.files,
-            steady=use.steady,
-            applied=use.applied,
-            passing=use.passing
-            if use.per_step or judged or makes_loop
-            else bool(above_per_step) and all(caller.passing for caller in above_per_step),
-            fed=use.fed,
-            learned_from=use.learned_from,
-            beside=use.beside,
+            always=seen.always and (not above or use.loop != "none" or _always(above)),
+            given=tuple(_from_anywhere(given, file) for given in seen.given),
+            passing=seen.passing if by_itself else all_pass,
             # What is a `tf.function` itself is one whoever calls it.
-            also_eager=use.also_eager
+            also_eager=seen.also_eager
             or (
                 around is not None
                 and around.kind != "compiled"
                 and any(caller.state == "eager" or caller.also_eager for caller in above)
             ),
-            trains=use.trains or (within and any(caller.trains for caller in above)),
-            guarded=use.guarded or (outside_loops and _are_guarded(above)),
-            taped=use.taped or (outside_loops and _are_taped(above)),
-            on_one_graph=use.on_one_graph or (outside_loops and any(caller.on_one_graph for caller in above)),
-            looped=use.looped or any(caller.looped for caller in above),
-            repeated=use.repeated or any(caller.repeated for caller in above),
-            times=_times(use, alone=around is not None and around.alone, above=above),
-            paused=use.paused if use.per_step else _are_paused(above_per_step),
-            each_step=_each_step(file, use, in_steps, above if within else ()),
+            trains=seen.trains or (within and any(caller.trains for caller in above)),
+            guarded=seen.guarded or (outside_loops and _are_guarded(above)),
+            taped=seen.taped or (outside_loops and _are_taped(above)),
+            on_one_graph=seen.on_one_graph
+            or (outside_loops and any(caller.on_one_graph for caller in above)),
+            looped=seen.looped or any(caller.looped for caller in above),
+            repeated=seen.repeated or any(caller.repeated for caller in above),
+            times=_times(seen, alone=around is not None and around.alone, above=above),
+            paused=seen.paused if seen.per_step else _are_paused(above_per_step),
+            each_step=_each_step(file, seen, in_steps, above if within else ()),
         )
 
 
-def _times(use: Use, *, alone: bool, above: Sequence[Caller]) -> int | None:
+def _times(seen: Caller, *, alone: bool, above: Sequence[Caller]) -> int | None:
     """How often a program makes a use in all; who is `above` calls the function around, which its own file leaves `alone`."""
-    if use.times is None or not alone:
-        return use.times
+    if seen.times is None or not alone:
+        return seen.times
     known = [caller.times for caller in above if caller.times is not None]
-    return use.times * sum(known) if known and len(known) == len(above) else None
+    return seen.times * sum(known) if known and len(known) == len(above) else None
 
 
-def _each_step(file: Path, use: Use, in_loop: bool, above: Iterable[Caller]) -> tuple[Via, ...]:
+def _each_step(file: Path, seen: Caller, in_loop: bool, above: Iterable[Caller]) -> tuple[Via, ...]:
     """The way from a step loop to a use, each part with its file; `in_loop` says that the loop around is one of steps."""
-    own = tuple(replace(via, file=str(file)) for via in use.each_step)
-    if use.per_step or in_loop:
+    own = tuple(replace(via, file=str(file)) for via in seen.each_step)
+    if seen.per_step or in_loop:
         return own
     way = next((caller.each_step for caller in above if caller.per_step and caller.each_step), ())
     if not way or not own:
         return ()
-    return (*way[:-1], replace(way[-1], always=way[-1].always and use.always), own[-1])
+    return (*way[:-1], replace(way[-1], always=way[-1].always and seen.always), own[-1])
 
 
 def _seen_from(file: Path, caller: Caller) -> Caller:

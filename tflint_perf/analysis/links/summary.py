@@ -7,8 +7,8 @@ who knows all files follows them. A path that begins with "::" stays in the file
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
@@ -18,11 +18,10 @@ from tflint_perf.analysis.pipelines.prefetching import readiness
 from tflint_perf.analysis.pipelines.reads_without_op import OtherReads
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
 from tflint_perf.analysis.values.bound_values import value_of_binding
-from tflint_perf.analysis.values.caller import NEEDED, Batch, Beside, Fate, Given, How, Passed, State
+from tflint_perf.analysis.values.caller import Batch, Caller
 from tflint_perf.analysis.values.methods import is_compiled_attribute, traced
 from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.analysis.values.values import COMPILER, UNKNOWN, Value, is_stream
-from tflint_perf.finding import Via
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
@@ -123,48 +122,23 @@ class Use:
     """A place that calls what `path` leads to, or hands it to something.
 
     `function` is the one around it, if other files can call that; `loop` is the kind of the innermost loop of steps or
-    epochs around it. `always`: no condition that is seldom met stands before it there. `handed` is where a function is
-    given to, "trainer.fit[step,0]": a path, a name and a place; `in_trials` says that the loop around has a model of its own in
-    each iteration; what is `learned_from` goes into a gradient step, and what is
-    `passing` runs per step in single passes alone, which train nothing; `beside` is where `fit` has it made, and
-    `also_eager` says that this file runs in eager mode, too, what Keras would trace around it. `times` is how often a program
-    makes the call in all, at most, or where nothing in the file calls the function around, how often that does, and
-    `paused` says that it pauses between two calls. `each_step`
-    leads from the loop that makes it run on each step, or may do so once more is known, to the call itself.
+    epochs around it, and `in_loop` says that there is any. `seen` is what its file alone tells of it as a caller: that it is made
+    `always`, where no condition that is seldom met stands before it there, and how many `times` the function around makes
+    it, where nothing in the file calls that. `handed` is where a function is given to, "trainer.fit[step,0]": a path, a name
+    and a place; `in_trials` says that the loop around has a model of its own in each iteration.
     """
 
     path: str
-    how: How
     function: str
-    state: State
     loop: LoopKind
     in_loop: bool
-    per_step: bool
-    always: bool
-    fates: frozenset[Fate] = NEEDED
-    parts: tuple[frozenset[Fate], ...] = ()
-    which: str = ""
-    given: tuple[Given, ...] = ()
-    passed: tuple[Passed, ...] = ()
-    fed: bool = False
-    guarded: bool = False
-    taped: bool = False
-    trains: bool = False
-    on_one_graph: bool = False
-    looped: bool = False
-    repeated: bool = False
-    files: tuple[str | int, ...] = ()
-    steady: tuple[str | int, ...] = ()
+    seen: Caller
     handed: str = ""
-    learned_from: bool = False
-    applied: bool = False
-    passing: bool = False
     in_trials: bool = False
-    beside: Beside = ""
-    also_eager: bool = False
-    times: int | None = None
-    paused: bool = False
-    each_step: tuple[Via, ...] = field(default=(), compare=False)
+
+    def seen_to(self, **tell: Any) -> Use:
+        """The same where its file tells something else of it as a caller."""
+        return replace(self, seen=replace(self.seen, **tell))
 
 
 @dataclass(frozen=True, slots=True)

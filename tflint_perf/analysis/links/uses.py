@@ -19,7 +19,7 @@ from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Class, Function, Loop
 from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.analysis.training.fit_workers import FitWorkers
-from tflint_perf.analysis.values.caller import NEEDED, Fate, Given, How, Passed
+from tflint_perf.analysis.values.caller import NEEDED, Caller, Fate, Given, How, Passed
 from tflint_perf.analysis.values.iterables import source
 from tflint_perf.analysis.values.outside import RUN_OVER, name_outside
 from tflint_perf.analysis.values.values import STREAMS, Value
@@ -94,7 +94,7 @@ def _run_by_op(model: Model, call: cst.Call, value: Value) -> Iterator[Use]:
     )
     for path in value.paths or (named,):
         if path:
-            yield replace(_use_of(model, call, path, "other"), how="call", state="eager")
+            yield _use_of(model, call, path, "other").seen_to(how="call", state="eager")
 
 
 def _paths_of_parameters(model: Model, node: cst.BaseExpression) -> list[str]:
@@ -113,7 +113,7 @@ def _consumed(model: Model) -> Iterator[Use]:
             origin = next((stage.origin for stage in reversed(way) if not takes_many(stage)), None)
             if origin is not None and origin.path and not model.distributed.is_distributed(consumption.node):
                 path, which = _of_origin(origin.path)
-                yield replace(_use_of(model, consumption.node, path, "consume"), which=which)
+                yield _use_of(model, consumption.node, path, "consume").seen_to(which=which)
 
 
 def _driven(model: Model) -> Iterator[Use]:
@@ -125,9 +125,9 @@ def _driven(model: Model) -> Iterator[Use]:
     for call in model.walk.calls_named(*FITS):
         given = fitted(call)
         for use in _drive(model, call, given) if given is not None else ():
-            way = tuple(replace(via, kind="fit") for via in use.each_step[-1:])
+            way = tuple(replace(via, kind="fit") for via in use.seen.each_step[-1:])
             beside = workers.said_by(call)
-            yield replace(use, per_step=True, always=True, trains=True, beside=beside, each_step=way)
+            yield use.seen_to(per_step=True, always=True, trains=True, beside=beside, each_step=way)
     for loop in model.walk.loops.values():
         if isinstance(loop.node, cst.CompFor) or model.loops.kind(loop) != "step":
             continue
@@ -135,13 +135,13 @@ def _driven(model: Model) -> Iterator[Use]:
         if loop.iterable is not None:
             learned = model.feeds.gradient_steps_of(loop)
             for use in _drive(model, body, loop.iterable):
-                yield replace(use, learned_from=learned)
+                yield use.seen_to(learned_from=learned)
         for node in descendants(body):
             match node:
                 case cst.Call(func=cst.Name("next"), args=[cst.Arg(value=taken), *_]):
                     learned = model.feeds.a_gradient_step(node)
                     for use in _drive(model, node, taken):
-                        yield replace(use, learned_from=learned)
+                        yield use.seen_to(learned_from=learned)
                 case cst.Subscript(value=base, slice=[cst.SubscriptElement(cst.Index())]):
                     yield from _run_over(model, node, base, RUN_OVER[:1])
 
@@ -297,23 +297,19 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
     state = model.compiled.state(function)
     # What eager code runs once, and only compiled code per step, eager code runs once.
     per_step = model.loops.is_per_step(place) and (state != "eager" or model.eager_steps.run(place))
-    return Use(
-        path,
+    seen = Caller(
         how,
-        _name_around(function),
         state,
-        model.loops.kind(kind) if kind is not None else "none",
-        loop is not None,
-        per_step,
-        not guarded
+        per_step=per_step,
+        always=not guarded
         # What looks at some batches behind a guard does so seldom, too.
         and (kind is None or model.guards.guard_of(kind.node) is None)
         and all(
             usual.holds(condition) or model.guards.trains_behind(condition)
             for condition in conditions(model.walk, place, kind.node if kind else None, exits=False)
         ),
-        fates,
-        parts,
+        fates=fates,
+        parts=parts,
         given=tuple(_given(model, place)) if how == "call" else (),
         passed=tuple(_passed(model, place)) if how == "call" else (),
         files=tuple(_files(model, place)) if how == "call" else (),
@@ -333,8 +329,15 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         and any(map(model.is_eager, model.calls.sites(function))),
         times=_times(model, place, function) if how == "call" else None,
         paused=per_step and model.pauses.are_around(place),
-        in_trials=loop is not None and model.loops.is_of_trials(loop),
         each_step=_each_step(model, place, loop),
+    )
+    return Use(
+        path,
+        _name_around(function),
+        model.loops.kind(kind) if kind is not None else "none",
+        loop is not None,
+        seen,
+        in_trials=loop is not None and model.loops.is_of_trials(loop),
     )
 
 
