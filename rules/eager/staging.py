@@ -9,7 +9,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.iterations import Iterations
-from tflint_perf.analysis.execution.op_loops import OpLoops, is_read, reads
+from tflint_perf.analysis.execution.op_loops import OpLoops, is_read
 from tflint_perf.analysis.python.obstacles import Obstacle
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import (
@@ -20,8 +20,10 @@ from tflint_perf.analysis.python.syntax import (
     has_stars,
     integer,
     keyword_argument,
+    mentions,
     names_read,
     names_written,
+    statements_of,
     target_names,
 )
 from tflint_perf.analysis.rewriting.tracing import Tracing
@@ -294,16 +296,8 @@ class Staging(Part):
             isinstance(value, cst.Call)
             and callee_name(value) == "write"
             and self._is_of_tensor_array(value)
-            and reads(value.func, name)
+            and mentions(value.func, {name})
         )
-
-
-def statements_of(suite: cst.BaseSuite) -> list[cst.CSTNode]:
-    """The statements of a suite, those that share a line one by one."""
-    found: list[cst.CSTNode] = []
-    for line in suite.body:
-        found += line.body if isinstance(line, cst.SimpleStatementLine) else [line]
-    return found
 
 
 # Expressions that have the shape of a tensor that they are computed from.

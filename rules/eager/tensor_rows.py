@@ -11,7 +11,7 @@ from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.execution.loops import Loops
-from tflint_perf.analysis.execution.op_loops import OpLoops, reads
+from tflint_perf.analysis.execution.op_loops import OpLoops
 from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.scopes import Binding, Loop
 from tflint_perf.analysis.python.syntax import (
@@ -240,7 +240,7 @@ class Rows(Part):
                 if binding.value is None or binding.path != ():
                     return False
                 if binding.kind == "augment":
-                    if reads(binding.value, name):
+                    if mentions(binding.value, {name}):
                         return False
                 elif not self._adds(binding.value, name):
                     return False
@@ -250,7 +250,7 @@ class Rows(Part):
         """Whether `value` adds to `name`: `x + f(row)`, `tf.concat([x, row], 0)`."""
         match value:
             case cst.BinaryOperation(operator=cst.Add(), left=cst.Name(value=left)):
-                return left == name and not reads(value.right, name)
+                return left == name and not mentions(value.right, {name})
             case cst.Call():
                 return self._infer.names.is_call_that(value, "adds-on")
         return False

@@ -15,7 +15,7 @@ from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Loop
-from tflint_perf.analysis.python.syntax import callee_name, descendants
+from tflint_perf.analysis.python.syntax import callee_name, descendants, whole_of
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.edit import Editor
 from tflint_perf.edit.behind import behind_counter
@@ -357,17 +357,10 @@ def _needs_copy(model: Model, call: cst.Call) -> bool:
 
 def _made_by(model: Model, tensor: cst.BaseExpression) -> list[cst.Call]:
     """The calls of which `tensor`, or what it is a part of, is a result: itself, or by a name."""
-    whole = _whole(tensor)
+    whole = whole_of(tensor)
     found = model.infer.bindings_reaching(whole) if isinstance(whole, cst.Name) else None
     values = [binding.value for binding in found[1] if binding.value is not None] if found else [whole]
-    return [made for made in map(_whole, values) if isinstance(made, cst.Call)]
-
-
-def _whole(node: cst.BaseExpression) -> cst.BaseExpression:
-    """What an expression takes a part of: `step(x)` in `step(x)["loss"]`."""
-    while isinstance(node, cst.Subscript):
-        node = node.value
-    return node
+    return [made for made in map(whole_of, values) if isinstance(made, cst.Call)]
 
 
 def _is_of_keras(model: Model, method: cst.Attribute) -> bool:

@@ -17,7 +17,14 @@ from tflint_perf.analysis.limits import CALLS_DEEP
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Binding, Function
-from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, is_name, names_read
+from tflint_perf.analysis.python.syntax import (
+    callee_name,
+    descendants,
+    dotted_name,
+    is_name,
+    names_read,
+    statements_of,
+)
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.parts import Part
@@ -93,12 +100,7 @@ def _branches(node: cst.If) -> Iterator[list[cst.CSTNode]]:
     """The statements of each way through an `if`; there are none in an `else` that is missing."""
     branch: cst.If | cst.Else | None = node
     while branch is not None:
-        lines = branch.body.body
-        yield [
-            statement
-            for line in lines
-            for statement in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,))
-        ]
+        yield statements_of(branch.body)
         if isinstance(branch, cst.Else):
             return
         branch = branch.orelse

@@ -18,7 +18,14 @@ from dataclasses import field
 import libcst as cst
 
 from tflint_perf.analysis.python.scopes import Block
-from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, integer, is_name
+from tflint_perf.analysis.python.syntax import (
+    callee_name,
+    descendants,
+    dotted_name,
+    integer,
+    is_name,
+    statements_of,
+)
 from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
 from tflint_perf.records import dataclass
@@ -178,7 +185,7 @@ def _by_loop(block: Block, loop: cst.For, copy: WeightCopy, lists: dict[str, _Li
     counting = _counting(block, loop) if not header.index else None
     index = counting[0] if counting is not None else header.index
     begins, counts = ((counting[1],), (counting[2],)) if counting is not None else ((), ())
-    for line in _lines(loop):
+    for line in statements_of(loop.body):
         match line:
             case cst.Assign(
                 targets=[cst.AssignTarget(target=cst.Subscript(value=cst.Name(name)) as written)], value=value
@@ -200,7 +207,7 @@ def _by_loop(block: Block, loop: cst.For, copy: WeightCopy, lists: dict[str, _Li
 
 def _counting(block: Block, loop: cst.For) -> tuple[str, cst.CSTNode, cst.CSTNode] | None:
     """A counter that begins at 0 above a loop and is raised at the end of each round: its name and both statements."""
-    last = _lines(loop)[-1]
+    last = statements_of(loop.body)[-1]
     match last:
         case cst.AugAssign(target=cst.Name(name), operator=cst.AddAssign(), value=one) if integer(one) == 1:
             pass
@@ -279,7 +286,7 @@ class _Found:
     @property
     def _is_alone(self) -> bool:
         """Whether the loop does nothing else."""
-        return self._made.loop is None or len(_lines(self._made.loop)) == len(self._made.lines)
+        return self._made.loop is None or len(statements_of(self._made.loop.body)) == len(self._made.lines)
 
     def _statements(self, names: Collection[str]) -> list[cst.CSTNode]:
         made = (self._lists[name].statement for name in sorted(names) if name in self._lists)
@@ -322,14 +329,6 @@ class _Found:
         rows = edit.whole_text[start:end].splitlines()
         comments = [row[row.index("#") :] for row in rows if "#" in row]
         return [edit.edit(start, end, "".join(f"{edit.indent(loop)}{comment}\n" for comment in comments))]
-
-
-def _lines(loop: cst.For) -> list[cst.CSTNode]:
-    return [
-        small
-        for line in loop.body.body
-        for small in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])
-    ]
 
 
 def _index_of(node: cst.Subscript) -> str:

@@ -23,6 +23,7 @@ from tflint_perf.analysis.python.syntax import (
     last_statement,
     mentions,
     target_names,
+    whole_of,
 )
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.calls import CallGraph
@@ -255,9 +256,8 @@ def _loses(parent: cst.CSTNode | None, part: cst.Subscript) -> TypeGuard[cst.CST
 
 def _base(node: cst.BaseExpression) -> cst.Name | cst.Attribute | None:
     """The container that `node` is an item of: `d` for `d[k][j]`."""
-    while isinstance(node, cst.Subscript):
-        node = node.value
-    return node if isinstance(node, cst.Name | cst.Attribute) else None
+    whole = whole_of(node)
+    return whole if isinstance(whole, cst.Name | cst.Attribute) else None
 
 
 def _items(value: cst.BaseExpression, method: str) -> tuple[cst.BaseExpression, ...]:

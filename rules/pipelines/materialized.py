@@ -421,7 +421,7 @@ def _only_keeps(loop: cst.For) -> bool:
 
 def _only_counts(loop: cst.For) -> bool:
     """Whether `loop` does nothing but count, `count += 1`."""
-    match list(statements_of(loop.body)):
+    match statements_of(loop.body):
         case [cst.AugAssign(target=cst.Name(), operator=cst.AddAssign(), value=added)]:
             return integer(added) == 1
         case [

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import statements_of
 from tflint_perf.edit.behind import behind_counter
 from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
@@ -42,10 +43,5 @@ def _block_of_such(
 
 def _is_such(node: cst.CSTNode, chosen: Chosen) -> bool:
     if isinstance(node, cst.For | cst.With) and not (isinstance(node, cst.For) and node.orelse):
-        lines = node.body.body
-        return all(
-            _is_such(small, chosen)
-            for line in lines
-            for small in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,))
-        )
+        return all(_is_such(statement, chosen) for statement in statements_of(node.body))
     return chosen(node)

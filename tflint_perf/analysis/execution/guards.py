@@ -12,7 +12,7 @@ from tflint_perf.analysis.execution.guard_conditions import Guard
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.conditions import exits_before
-from tflint_perf.analysis.python.reach import leads_to, remembered
+from tflint_perf.analysis.python.reach import leads_to, remembered, remembered_in_circles
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants, last_statement, names_read
 from tflint_perf.analysis.values.calls import CallGraph
@@ -40,8 +40,6 @@ class Guards(Part):
         self._told = Told(self._infer, self._calls)
         self._conditions = self._loops.guard_conditions
         self._training = GuardedTraining(self._infer, self._calls, self._loops)
-        # Those in front of all calls of a function.
-        self._at_sites: dict[Function, Guard | None] = {}
 
     def guard_of(self, node: cst.CSTNode) -> Guard | None:
         """The guard that `node` runs under, in its function or at each place that calls that per step; None when there
@@ -55,13 +53,14 @@ class Guards(Part):
         left_off = self._left_off(node, function)
         if left_off is not None:
             return left_off
-        if function not in self._at_sites:
-            self._at_sites[function] = None  # functions that call each other
-            # A call before the training, or once an epoch, needs none.
-            sites = [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
-            guards = [self.guard_of(call) for call in sites or self._calls.sites(function)]
-            self._at_sites[function] = guards[0] if guards and None not in guards else None
-        return self._at_sites[function]
+        return self._at_all_calls(function)
+
+    @remembered_in_circles(None)
+    def _at_all_calls(self, function: Function) -> Guard | None:
+        # A call before the training, or once an epoch, needs none.
+        sites = [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
+        guards = [self.guard_of(call) for call in sites or self._calls.sites(function)]
+        return guards[0] if guards and None not in guards else None
 
     def trains_behind(self, test: cst.CSTNode) -> bool:
         """Whether `test` is a `counter % n == 0` that decides on all training around it: `if step % 4 == 0: agent.learn()`.

@@ -14,6 +14,7 @@ from tflint_perf.analysis.python.syntax import (
     dotted_name,
     is_name,
     last_name,
+    last_statement,
     names_read,
     names_written,
 )
@@ -38,9 +39,6 @@ class Once(Part):
     _calls: CallGraph
     _loops: Loops
 
-    def __post_init__(self) -> None:
-        self._called_seldom: dict[Function, bool] = {}
-
     def runs_seldom(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs behind a cache or a first-call test, handles an exception, or ends its loop."""
         if self._here(node):
@@ -50,12 +48,12 @@ class Once(Part):
             return False
         if function.name in _KERAS_FACTORIES or any(self._caches(d.decorator) for d in function.decorators):
             return True
-        known = self._called_seldom.get(function)
-        if known is None:
-            self._called_seldom[function] = False  # functions that call each other
-            sites = [call for call in self._calls.sites(function) if self._loops.is_per_step(call)]
-            known = self._called_seldom[function] = bool(sites) and all(map(self.runs_seldom, sites))
-        return known
+        return self._is_called_seldom(function)
+
+    @remembered_in_circles(False)
+    def _is_called_seldom(self, function: Function) -> bool:
+        sites = [call for call in self._calls.sites(function) if self._loops.is_per_step(call)]
+        return bool(sites) and all(map(self.runs_seldom, sites))
 
     @remembered_in_circles(False)
     def sets_up(self, function: Function) -> bool:
@@ -137,7 +135,7 @@ class Once(Part):
     @staticmethod
     def _left_at_end(block: cst.IndentedBlock, loop: Loop | None) -> bool:
         """Whether the loop ends at the end of a block in it."""
-        return loop is not None and isinstance(_last_statement(block), cst.Return | cst.Break | cst.Raise)
+        return loop is not None and isinstance(last_statement(block), cst.Return | cst.Break | cst.Raise)
 
 
 def extent(walk: Walk, loop: Loop) -> cst.CSTNode:
@@ -205,7 +203,7 @@ def _answers(statement: cst.CSTNode, block: cst.IndentedBlock) -> bool:
     the block makes is there."""
     if not isinstance(statement, cst.If) or statement.orelse is not None:
         return False
-    last = _last_statement(statement.body)
+    last = last_statement(statement.body)
     if not isinstance(last, cst.Return):
         return False
     if last.value is not None:
@@ -237,11 +235,6 @@ def _is_in(test: cst.BaseExpression) -> bool:
     return False
 
 
-def _last_statement(suite: cst.BaseSuite) -> cst.CSTNode | None:
-    last: cst.CSTNode | None = suite.body[-1] if suite.body else None
-    return last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
-
-
 class Seldom(Part):
     """Answers whether code runs seldom."""
 
@@ -250,9 +243,6 @@ class Seldom(Part):
     _guards: Guards
     _once: Once
 
-    def __post_init__(self) -> None:
-        self._called_seldom: dict[Function, bool] = {}
-
     def runs(self, node: cst.CSTNode) -> bool:
         """Whether something keeps `node` from running on each step, here or wherever a step loop calls it."""
         if self._guards.guard_of(node) is not None or self._once.runs_seldom(node):
@@ -260,14 +250,14 @@ class Seldom(Part):
         function = self._calls.function_at(node)
         if function is None or self._loops.innermost_loop(node) is not None:
             return False
-        known = self._called_seldom.get(function)
-        if known is None:
-            self._called_seldom[function] = False  # functions that call each other
-            sites = [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
-            outside = [caller for caller in self._calls.callers_outside(function) if caller.per_step]
-            known = self._called_seldom[function] = (
-                bool(sites or outside)
-                and all(map(self.runs, sites))
-                and all(caller.guarded for caller in outside)
-            )
-        return known
+        return self._is_called_seldom(function)
+
+    @remembered_in_circles(False)
+    def _is_called_seldom(self, function: Function) -> bool:
+        sites = [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
+        outside = [caller for caller in self._calls.callers_outside(function) if caller.per_step]
+        return (
+            bool(sites or outside)
+            and all(map(self.runs, sites))
+            and all(caller.guarded for caller in outside)
+        )

@@ -345,8 +345,3 @@ def _tests(loop: Loop) -> Iterator[cst.BaseExpression]:
     for node in descendants_here(loop.node.body):
         if isinstance(node, cst.If | cst.While | cst.IfExp | cst.Assert):
             yield node.test
-
-
-def reads(node: cst.CSTNode, name: str) -> bool:
-    """Whether `name` is mentioned in `node`."""
-    return any(found.value == name for found in names_read(node))

@@ -19,6 +19,7 @@ from tflint_perf.analysis.python.syntax import (
     is_name,
     mentions,
     names_read,
+    whole_of,
 )
 from tflint_perf.analysis.values.infer import Inference
 
@@ -138,7 +139,7 @@ class FilledArrays:
         names = [t.target.value for t in targets if isinstance(t.target, cst.Name)]
         for node in descendants(function.node.body) if names else ():
             if isinstance(node, cst.Assign) and any(
-                isinstance(part, cst.Subscript) and dotted_name(_whole(part)) in names
+                isinstance(part, cst.Subscript) and dotted_name(whole_of(part)) in names
                 for part in _targets(node.targets[0].target)
             ):
                 yield node
@@ -256,13 +257,6 @@ def _elements(node: cst.BaseExpression) -> list[cst.BaseExpression]:
 def _targets(target: cst.BaseAssignTargetExpression) -> list[cst.BaseExpression]:
     """What an assignment gives a value: `y[:, :-1], y[:, -1] = …` two parts."""
     return [e.value for e in target.elements] if isinstance(target, cst.Tuple) else [target]
-
-
-def _whole(part: cst.BaseExpression) -> cst.BaseExpression:
-    """What something is a part of: `labels` of `labels[i][row, column]`."""
-    while isinstance(part, cst.Subscript):
-        part = part.value
-    return part
 
 
 def _indices(target: cst.BaseExpression) -> Iterator[cst.Index | cst.Slice]:

@@ -235,10 +235,20 @@ def is_super(node: cst.CSTNode | None) -> bool:
     return isinstance(node, cst.Call) and is_name(node.func, "super")
 
 
-def statements_of(suite: cst.BaseSuite) -> Iterator[cst.CSTNode]:
+def statements_of(suite: cst.BaseSuite) -> list[cst.CSTNode]:
     """The statements of a suite, each of those that share a line by itself."""
-    for line in suite.body:
-        yield from line.body if isinstance(line, cst.SimpleStatementLine) else (line,)
+    return [
+        statement
+        for line in suite.body
+        for statement in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,))
+    ]
+
+
+def whole_of(node: cst.BaseExpression) -> cst.BaseExpression:
+    """What `node` is an item of, however deep: `d` for `d[k][j]`; itself where it is none."""
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return node
 
 
 def last_statement(suite: cst.BaseSuite) -> cst.CSTNode | None:
