@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tflint_perf.analysis.links.summary import Thing, Use
 from tflint_perf.analysis.python.reach import remembered
-from tflint_perf.analysis.values.caller import Caller, Callers, Given
+from tflint_perf.analysis.values.caller import Caller, Callers, Given, State
 from tflint_perf.analysis.values.outside import PROGRAMS, RUN_OVER
 from tflint_perf.finding import Via
 from tflint_perf.project.imported import imported_by
@@ -412,13 +412,10 @@ class _Search:
             return Caller("consume", which=seen.which)
         around = self._thing(file, use.function)
         above = self.callers((file, use.function)) if around is not None and around.alone else ()
-        state = seen.state
-        if above and state in ("eager", "unknown") and not (around and around.compiled):
-            states = {caller.state for caller in above}
-            state = "eager" if "eager" in states else "compiled" if states == {"compiled"} else "unknown"
-            if state == "eager":
-                # What compiled code calls, too, runs there only when that is traced.
-                above = tuple(caller for caller in above if caller.state != "compiled")
+        state = seen.state if around and around.compiled else _state_below(seen.state, above)
+        if state == "eager" and not (around and around.compiled):
+            # What compiled code calls, too, runs there only when that is traced.
+            above = tuple(caller for caller in above if caller.state != "compiled")
         alone = around is not None and around.alone and not above and use.function != "main"
         outside_loops = use.loop == "none" and not use.in_loop
         in_steps = acts and use.in_loop and not use.in_trials
@@ -458,6 +455,14 @@ class _Search:
             paused=seen.paused if seen.per_step else _are_paused(above_per_step),
             each_step=_each_step(file, seen, in_steps, above if within else ()),
         )
+
+
+def _state_below(state: State, above: Sequence[Caller]) -> State:
+    """The state of code in a function, which is in this one by what its file says, where those that are `above` call that."""
+    if not above or state not in ("eager", "unknown"):
+        return state
+    states = {caller.state for caller in above}
+    return "eager" if "eager" in states else "compiled" if states == {"compiled"} else "unknown"
 
 
 def _times(seen: Caller, *, alone: bool, above: Sequence[Caller]) -> int | None:

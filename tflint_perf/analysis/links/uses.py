@@ -287,13 +287,25 @@ def _name_around(function: Function | None) -> str:
     return name_outside(function) if function is not None else ""
 
 
+def _is_usual(model: Model, place: cst.CSTNode, around: Loop | None) -> bool:
+    """Whether no condition that is seldom met stands before a place in the loop `around` it, or in its function."""
+    # What looks at some batches behind a guard does so seldom, too.
+    if around is not None and model.guards.guard_of(around.node) is not None:
+        return False
+    usual = Usual(model.infer)
+    return all(
+        usual.holds(condition) or model.guards.trains_behind(condition)
+        for condition in conditions(model.walk, place, around.node if around else None, exits=False)
+    )
+
+
 def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
     function = model.function_at(place)
     loop = model.loops.iteration_around(place)
     kind = model.loops.training_loop(place)
     fates, parts = _fates(model, place) if how == "call" else (NEEDED, ())
     guard = model.guards.guard_of(place)
-    guarded, usual = guard is not None, Usual(model.infer)
+    guarded = guard is not None
     state = model.compiled.state(function)
     # What eager code runs once, and only compiled code per step, eager code runs once.
     per_step = model.loops.is_per_step(place) and (state != "eager" or model.eager_steps.run(place))
@@ -301,13 +313,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         how,
         state,
         per_step=per_step,
-        always=not guarded
-        # What looks at some batches behind a guard does so seldom, too.
-        and (kind is None or model.guards.guard_of(kind.node) is None)
-        and all(
-            usual.holds(condition) or model.guards.trains_behind(condition)
-            for condition in conditions(model.walk, place, kind.node if kind else None, exits=False)
-        ),
+        always=not guarded and _is_usual(model, place, kind),
         fates=fates,
         parts=parts,
         given=tuple(_given(model, place)) if how == "call" else (),
