@@ -168,11 +168,8 @@ def _asked(asking: Asking, given: Answer, heard: Heard) -> Answer:
             "the file",
         )
     spots = dict.fromkeys(map(trace.places.spot, chooser.looked_at()))
-    places = tuple(
-        sorted(
-            (spot for spot in spots if spot.row is not None), key=lambda spot: (spot.cell or 0, spot.row or 0)
-        )
-    )
+    known = (spot for spot in spots if spot.row is not None)
+    places = tuple(sorted(known, key=lambda spot: (spot.cell or 0, spot.row or 0)))
     because = "The rule asked nothing about this row."
     if not places:
         because += " It found nothing in the file to ask about."
