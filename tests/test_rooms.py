@@ -69,6 +69,19 @@ def test_no_part_of_the_rules_is_made_of_the_whole_model() -> None:
     assert makers == []
 
 
+def test_no_part_names_the_whole_model_among_what_it_is_made_of() -> None:
+    named = [
+        f"{path.relative_to(ROOT)}:{field.lineno}"
+        for folder in ("rules", "tflint_perf/analysis")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for node in nodes(path)
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(base) == "Part" for base in node.bases)
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and re.search(r"\bModel\b", ast.unparse(field.annotation))
+    ]
+    assert named == []
+
+
 def _is_of_model(given: ast.arg) -> bool:
     annotation = ast.unparse(given.annotation) if given.annotation is not None else given.arg
     return re.search(r"\b[Mm]odel\b", annotation) is not None

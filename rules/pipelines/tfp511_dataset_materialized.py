@@ -95,7 +95,11 @@ def _message(model: Model, found: Materialization) -> str:
         counted = "ask for its `cardinality`"
         if model.own(Materializations).unknown_size(found.value) is not None:
             # What counts by `reduce` holds one element at a time, but runs the pipeline as well.
-            counted = "count with `reduce`" if found.form == "length" else "count the elements of its source, before its other stages"
+            counted = (
+                "count with `reduce`"
+                if found.form == "length"
+                else "count the elements of its source, before its other stages"
+            )
         held = "holds the whole dataset in memory" if found.form == "length" else "runs the whole pipeline"
         return f"this {held} to count it; {counted}"
     if found.form == "one":
