@@ -343,7 +343,7 @@ class _Step:
         self._self = first_parameter(self._function)
         self._split = Split()
         self._handed_over: list[cst.BaseExpression] = []
-        self._traced_for = TracedFor(edit.model, statements, self._function)
+        self._traced_for = TracedFor(edit, statements, self._function)
         # What of a statement only the host can do.
         self._kept_on_host: dict[cst.CSTNode, Obstacle] = {}
         # What only the host can do, and the device needs.

@@ -12,9 +12,9 @@ from functools import cached_property
 
 import libcst as cst
 
-from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import descendants, is_name
+from tflint_perf.edit.editor import Editor
 
 from .compiling import first_parameter
 
@@ -25,8 +25,8 @@ TRACED_FOR = frozenset({"model", "layer", "optimizer", "metric", "loss"})
 class TracedFor:
     """Answers for which objects that the functions of a step read there can be a trace each."""
 
-    def __init__(self, model: Model, statements: Iterable[cst.CSTNode], function: Function | None) -> None:
-        self._model = model
+    def __init__(self, edit: Editor, statements: Iterable[cst.CSTNode], function: Function | None) -> None:
+        self._model = edit.model
         self._statements = list(statements)
         self._function = function
         self._found: list[cst.Attribute | cst.Name] = []
