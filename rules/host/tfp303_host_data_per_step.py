@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.pipelines.host_batches import HostBatch
-from tflint_perf.analysis.python.syntax import calls_below
+from tflint_perf.analysis.python.reach import leads_to
+from tflint_perf.analysis.python.syntax import callee_name, calls_below
 from tflint_perf.rule import Claim, Report, Rule
 
 _LONG = 50
@@ -22,6 +24,7 @@ _AHEAD = (
     "makes a batch on the host for {step}, in {threads} beside it: where {batch} longer than a step, "
     "the device waits; {remedy}"
 )
+_TO_HOST = frozenset({"numpy", "item", "tolist"})
 
 
 class HostDataPerStep(Rule):
@@ -115,8 +118,7 @@ class HostDataPerStep(Rule):
                 yield Report(
                     batch.node,
                     f"{named} makes a batch on the host on each step; {_REMEDIES[batch.how]}",
-                    # The experiment's step waits for eager ops on each sample.
-                    as_measured=batch.how == "preprocessed" and not _reads_or_decodes(model, batch.node),
+                    as_measured=batch.how == "preprocessed" and _is_of_ops_alone(model, batch.node),
                 )
 
 
@@ -138,9 +140,17 @@ def _ahead(batch: HostBatch) -> str:
     return _AHEAD.format(step=step, threads=threads, batch=needs, remedy=remedy)
 
 
-def _reads_or_decodes(model: Model, node: cst.BaseExpression) -> bool:
-    """Whether files are read or decoded there, which takes longer than to start ops."""
-    return any(
-        model.names.is_call_that(call, "reads-file", "decodes", "decodes-images")
-        for call in calls_below(node)
-    )
+def _is_of_ops_alone(model: Model, node: cst.BaseExpression) -> bool:
+    """Whether all that is done there is to start eager ops, as the experiment does, whose step waits for some on each sample: no file
+    is read or decoded, nothing is copied to the host, and no other library computes."""
+    known: dict[cst.Call, bool] = {}
+
+    def leads(call: cst.Call) -> bool | list[cst.Call]:
+        name = model.qualified(call.func)
+        if callee_name(call) in _TO_HOST or (name and library(name) != "tensorflow"):
+            return True
+        if has(name, "reads-file", "decodes", "decodes-images"):
+            return True
+        return [below for target in model.calls.targets(call) for below in target.calls]
+
+    return not any(leads_to(call, known, leads) for call in calls_below(node))

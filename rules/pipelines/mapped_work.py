@@ -27,17 +27,17 @@ class MappedWork(Part):
 
     def __post_init__(self) -> None:
         self._reading: dict[cst.Call, bool] = {}
-        self._sounding: dict[cst.Call, bool] = {}
+        self._picturing: dict[cst.Call, bool] = {}
         self._looking_up: dict[cst.Call, bool] = {}
 
     def reads_or_decodes(self, stage: Stage) -> bool:
         """Whether the function of the stage reads a file, decodes what it gets, or resizes an image."""
         return bool(stage.call.args) and self._does(stage.call.args[0].value, self._reading, self._reads)
 
-    def decodes_sound(self, stage: Stage) -> bool:
-        """Whether the function of the stage decodes sound."""
+    def decodes_images(self, stage: Stage) -> bool:
+        """Whether the function of the stage decodes images."""
         return bool(stage.call.args) and self._does(
-            stage.call.args[0].value, self._sounding, self._is_of_sound
+            stage.call.args[0].value, self._picturing, self._is_of_images
         )
 
     def looks_up(self, given: cst.BaseExpression) -> bool:
@@ -61,8 +61,8 @@ class MappedWork(Part):
     def _reads(self, call: cst.Call) -> bool:
         return self._infer.names.is_call_that(call, *_READING)
 
-    def _is_of_sound(self, call: cst.Call) -> bool:
-        return self._infer.names.is_call_that(call, "decodes-audio")
+    def _is_of_images(self, call: cst.Call) -> bool:
+        return self._infer.names.is_call_that(call, "decodes-images")
 
     def _is_look_up(self, call: cst.Call) -> bool:
         called = call.func

@@ -73,6 +73,8 @@ class MapBeforeBatch(Rule):
         seen: set[cst.Call] = set()
         for batch in model.calls_named("batch"):
             pipelines = model.stages.before(batch)
+            if model.infer.integers.only(argument(batch, 0, "batch_size")) == 1:
+                continue  # behind such a `batch` it is called as often
             if any(map(model.growth.decodes, pipelines)):
                 continue
             for found in _elementwise_maps(model, pipelines, batch):

@@ -70,7 +70,7 @@ class IteratorPerStep(Rule):
     claim = Claim(
         "step time",
         least=2.0,
-        at="for a pipeline without a `shuffle`, which would fill its buffer anew each time",
+        at="for a pipeline of one batch of 64 small images in memory; a `shuffle` would fill its buffer anew each time",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -101,7 +101,7 @@ class ShuffleAfterDecode(Rule):
                 # The experiment holds decoded images, one by one.
                 as_measured=late.how not in (BATCHES, OF_BYTES)
                 and not any(stage.name in ("batch", "padded_batch") for stage in late.stages)
-                and not model.own(MappedWork).decodes_sound(late.stages[0]),
+                and model.own(MappedWork).decodes_images(late.stages[0]),
             )
 
 

@@ -419,6 +419,8 @@ GUARDED = [
     ("if args.debug: here()", None),
     ("if score > best_score: here()", None),
     ("if step == 0: here()", None),
+    ("if int(step) == 1: here()", None),
+    ("if int(step.numpy()) == 1: here()", None),
     ("if step + 1 == last: here()", None),
     ("if step % 100 == 0 or step == last - 1: here()", 100),
     ("if step % 100 == 0 or step == last: here()", 100),

@@ -75,10 +75,10 @@ def _of_some(code: str, entries: Sequence[Entry]) -> str:
     """Which findings of a rule are of the form that was measured, where others are not."""
     found = [entry for entry in entries if entry.finding.code == code]
     places = [entry.place for entry in found if entry.finding.as_measured]
-    if len(places) == len(found):
+    if len(places) == len(found) or found[0].of_program:
         return ""
     more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
-    return f"; such code is at {', '.join(places[:_PLACES])}{more}, and other code was not measured"
+    return f"; measured is the form of {', '.join(places[:_PLACES])}{more}, not that of its other findings"
 
 
 def factor(finding: Finding) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_debug_switch, names_the_best
 from tflint_perf.analysis.limits import NAMES_DEEP
 from tflint_perf.analysis.python.reach import remembered_in_circles
@@ -12,6 +13,7 @@ from tflint_perf.analysis.python.syntax import descendants, integer, is_name, na
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import is_count
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.records import dataclass
 
 
@@ -221,10 +223,21 @@ class GuardConditions:
         return bool(bindings) and all(is_count(self._infer, binding) for binding in bindings)
 
     def _is_counter(self, node: cst.BaseExpression) -> bool:
-        return isinstance(node, cst.Name | cst.Attribute) and self._infer.value(node).kind in (
-            "number",
-            "unknown",
-        )
+        """Whether `node` may count, also where a variable does and its number is asked for: `int(step)`, `step.numpy()`."""
+        counted = self._asked_for_number(node)
+        kinds = ("number", "unknown") if counted is node else ("number", "unknown", "variable")
+        return isinstance(counted, cst.Name | cst.Attribute) and self._infer.value(counted).kind in kinds
+
+    def _asked_for_number(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        """`step` of `int(step)`, `step.numpy()` and `int(step.numpy())`."""
+        match node:
+            case cst.Call(func=cst.Attribute(value=asked, attr=cst.Name("numpy")), args=[]):
+                return asked
+            case cst.Call(args=[cst.Arg(value=given)]) if has(
+                builtin_or_qualified(self._infer, node.func), "makes-scalar"
+            ):
+                return self._asked_for_number(given)
+        return node
 
     def _is_remainder(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is `counter % n`, or the op for that: `np.mod(counter, n)`."""
