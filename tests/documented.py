@@ -23,7 +23,7 @@ _FENCE = re.compile(
 )
 _COMMAND = re.compile(r"(?m)^\$ (.*)\n((?:(?!\$ ).*\n)*)")
 # What begins with these takes more than the linter.
-_LINTS = re.compile(r"tflint-perf(?! (?:init|prove|run|server|verify)\b)[^|<>&;$*?~`\n]*")
+_LINTS = re.compile(r"tflint-perf(?! (?:prove|run|server|verify)\b)[^|<>&;$*?~`\n]*")
 _INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 
 
@@ -68,6 +68,11 @@ def inline_code(page: str) -> list[str]:
     return _INLINE.findall(_FENCE.sub("", PAGES[page].read_text(encoding="utf-8")))
 
 
+def bare(command: str) -> str:
+    """A command without its comment."""
+    return re.sub(r"\s+#.*", "", command).strip()
+
+
 def write(folder: Path, block: Block) -> None:
     """Put a titled block where its title says: into a file, or on one line of it."""
     name, _, line = block.title.partition(", line ")
@@ -96,7 +101,7 @@ def shell(command: str, folder: Path, **variables: str) -> subprocess.CompletedP
         **person,
         **variables,
     }
-    if "PATH" not in variables and _LINTS.fullmatch(command):
+    if "PATH" not in variables and _LINTS.fullmatch(bare(command)):
         words = shlex.split(command, comments=True)[1:]
         return linters().run("-m", "tflint_perf", *words, folder=folder, variables=own | given)
     return subprocess.run(

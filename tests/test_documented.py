@@ -12,7 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from textwrap import dedent
 from types import MappingProxyType
@@ -24,10 +24,12 @@ import nbformat
 import pytest
 import yaml
 
+from tests.commandline import CommandLine
 from tests.documented import (
     PAGES,
     ROOT,
     Block,
+    bare,
     blocks,
     in_language,
     inline_code,
@@ -42,6 +44,8 @@ from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.commands import COMMANDS, tflint_perf, with_command
 from tflint_perf.config.reading import toml_of
 from tflint_perf.config.schema import config_schema
+from tflint_perf.verify import device
+from tflint_perf.verify.nursery import Nursery
 
 REGISTRY = "installs from the registry"
 IN_THE_WHEEL_S_TEST = "tests/test_wheel.py follows the page in a new environment"
@@ -121,11 +125,6 @@ CHECKOUT = ("adding-a-rule.md", "custom-rules.md")
 FOREIGN_OPTIONS = {"--disable-noqa"}
 
 
-def bare(command: str) -> str:
-    """A command without its comment."""
-    return re.sub(r"\s+#.*", "", command).strip()
-
-
 def quick(command: str) -> str:
     """An experiment only shows that it runs."""
     return re.sub(r"\bverify\b(?!.*--quick)", "verify --quick", command)
@@ -139,12 +138,29 @@ def prepare(page: str, folder: Path) -> None:
         make_project(folder)
 
 
-def try_command(block: Block, command: str, shown: str, folder: Path) -> None:
+def verified(words: Sequence[str], folder: Path, nursery: Nursery) -> subprocess.CompletedProcess[str]:
+    """What `tflint-perf verify` gives in this process, its scripts forked of what has TensorFlow imported already.
+
+    With a Python and an import of its own it is a command of docs/adding-a-rule.md.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(device, "new_nursery", lambda *_: nursery)
+        patch.setattr(Nursery, "close", lambda _: None)  # others go on with it
+        ran = CommandLine(folder, patch)(*words)
+    return subprocess.CompletedProcess(words, ran.code, ran.out, ran.err)
+
+
+def try_command(block: Block, command: str, shown: str, folder: Path, forks: Forks) -> None:
     """Run a command, and compare what it prints with what the page shows."""
     variables = {"HOME": str(folder.parent / "home")}
     if block.page in CHECKOUT:
         variables["PATH"] = f"{folder}/.venv/bin:/usr/bin:/bin"
-    done = shell(quick(command), folder, **variables)
+    experiment = re.match(r"tflint-perf (verify\b.*)", quick(bare(command)))
+    if experiment and forks.nursery is not None:
+        done = verified(shlex.split(experiment[1]), folder, forks.nursery)
+    else:
+        done = shell(quick(command), folder, **variables)
     both = done.stdout + done.stderr
     finds = re.match(r"(?:\S*/)?(?:tflint-perf|flake8)\b", command) is not None
     assert done.returncode in ((0, 1) if finds else (0,)), f"{block}\n$ {command}\n{both}"
@@ -171,7 +187,7 @@ def test_the_commands_of_a_page_work_one_after_the_other(page: str, tmp_path: Pa
         elif block.language == "console":
             for command, shown in block.commands():
                 if (page, bare(command)) not in NOT_RUN:
-                    try_command(block, command, shown, folder)
+                    try_command(block, command, shown, folder, forks)
         elif block.language in ("python", "toml") and page in BY_HAND:
             BY_HAND[page](block, folder)
     AFTERWARDS.get(page, lambda *_: None)(folder, forks)
@@ -217,17 +233,13 @@ def is_in_the_table(folder: Path, _: Forks) -> None:
 
 
 def trains(folder: Path, forks: Forks) -> None:
-    """The script as it is in the end, run as a reader would, and as it was, for one epoch."""
+    """The script as it is in the end and as it was, for one epoch."""
     (before,) = [block for block in blocks("start.md") if block.title == "train.py"]
     (folder / "before.py").write_text(before.text)
     for name in ("before.py", "train.py"):
         script = folder / name
         script.write_text(script.read_text().replace("range(10)", "range(1)"))
-        done = (
-            shell(f"python {name}", folder, TF_CPP_MIN_LOG_LEVEL="3")
-            if name == "train.py"
-            else forks.run(name, folder=folder)
-        )
+        done = forks.run(name, folder=folder)
         assert done.returncode == 0, done.stderr
         assert re.fullmatch(r"epoch 0: \d\.\d{4}\n", done.stdout)
 

@@ -56,10 +56,10 @@ class Agent:
 
 agent, rng = Agent(), np.random.default_rng(0)
 state = rng.normal(size=4)
-for step in range(24):
+for step in range(8):
     action = agent.choose_action(state)
     after = rng.normal(size=4)
-    agent.learn(state, float(action == 0), after, step % 20 == 19)
+    agent.learn(state, float(action == 0), after, step % 5 == 4)
     state = after
 print(np.round(agent.losses, 4))
 """
@@ -109,11 +109,11 @@ class Learner:
 
 learner, rng = Learner(), np.random.default_rng(0)
 state = rng.normal(size=4)
-for step in range(50):
+for step in range(28):
     action, after = learner.act(state), rng.normal(size=4)
     learner.memory.append((state, action, float(action), after, step % 20 == 19))
     state = after
-    if step >= 30:
+    if step >= 20:
         learner.replay(16)
 print(round(learner.loss, 4), np.round(learner.target.get_weights()[1], 4))
 """
@@ -146,7 +146,7 @@ class Agent:
 
 agent, rng = Agent(), np.random.default_rng(0)
 state = rng.normal(size=(1, 4))
-while len(agent.memory) < 9:
+while len(agent.memory) < 7:
     action, after = agent.act(state), rng.normal(size=(1, 4))
     agent.memory.append((state, action, after))
     state = after
@@ -170,7 +170,7 @@ model = tf.keras.Sequential(
 )
 model.compile(loss="mse", optimizer=tf.keras.optimizers.Adam(1e-2), metrics=["mae"])
 states, wanted = np.random.rand(256, 4), np.random.rand(256, 2)
-for step in range(12):
+for step in range(6):
     chosen = np.random.randint(0, 256, 16)
     model.fit(
         states[chosen], wanted[chosen], sample_weight=chosen / 256, epochs=1, verbose=0, shuffle=False
@@ -187,7 +187,7 @@ model = tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(3), tf.
 optimizer = tf.keras.optimizers.Adam(1e-2)
 x, y = np.random.rand(256, 8), np.random.rand(256, 1)
 losses = []
-for step in range(20):
+for step in range(8):
     chosen = np.random.randint(0, 256, 32)
     inputs, targets = x[chosen], y[chosen]
     with tf.GradientTape() as tape:
@@ -229,7 +229,7 @@ def train(model, optimizer, sentences, padding):
 model = tf.keras.Sequential(
     [tf.keras.Input((7,), dtype="int64"), tf.keras.layers.Embedding(20, 8), tf.keras.layers.Dense(20)]
 )
-sentences = np.random.randint(0, 20, (320, 8))
+sentences = np.random.randint(0, 20, (80, 8))
 for epoch in range(2):
     losses = train(model, tf.keras.optimizers.SGD(0.5), sentences, 0)
 print(np.round(losses[-3:], 4))
@@ -270,7 +270,7 @@ trainer = Trainer(
     tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(3), tf.keras.layers.Dense(1)]),
     tf.keras.optimizers.Adam(1e-2),
 )
-data = tf.data.Dataset.from_tensor_slices((np.random.rand(320, 8), np.random.rand(320, 1))).batch(32)
+data = tf.data.Dataset.from_tensor_slices((np.random.rand(160, 8), np.random.rand(160, 1))).batch(32)
 for x, y in data.repeat(2):
     loss = trainer.train_batch(tf.cast(x, tf.float32), tf.cast(y, tf.float32))
 print(np.round(loss.numpy(), 4))
@@ -293,7 +293,7 @@ model = tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(3), tf.
 optimizer = tf.keras.optimizers.Adam(1e-2)
 x, y = np.random.rand(208, 8).astype("float32"), np.random.rand(208, 1).astype("float32")
 data = tf.data.Dataset.from_tensor_slices((x, y)).batch(48)
-for epoch in range(3):
+for epoch in range(2):
     for x, y in data:
         gradients, loss = compute_gradients(model, x, y)
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))
@@ -339,7 +339,7 @@ class Learner:
 
 
 learner, rng = Learner(), np.random.default_rng(0)
-for step in range(20):
+for step in range(8):
     states, after = rng.normal(size=(16, 4)).astype("float32"), rng.normal(size=(16, 4)).astype("float32")
     loss = learner.learn(states, rng.integers(0, 3, 16), rng.normal(size=16), after)
 print(np.round(loss.numpy(), 4), np.round(learner.net.get_weights()[1][:4], 4))
@@ -378,7 +378,7 @@ class Learner:
 
 learner = Learner()
 x = tf.constant(np.random.default_rng(0).normal(size=(64, 3, 4)), tf.float32)
-for batch in tf.data.Dataset.from_tensor_slices((x, tf.sign(x))).batch(16).repeat(5):
+for batch in tf.data.Dataset.from_tensor_slices((x, tf.sign(x))).batch(16).repeat(2):
     loss = learner.step(*batch)
 learner.attend.call(x)
 print(np.round(loss.numpy(), 4), np.round(learner.attend.seen.numpy()[0], 4))
@@ -414,7 +414,7 @@ class Learner:
 
 
 learner, rng = Learner(), np.random.default_rng(0)
-for step in range(20):
+for step in range(8):
     states, after = rng.normal(size=(16, 4)).astype("float32"), rng.normal(size=(16, 4)).astype("float32")
     loss = learner.learn(states, rng.integers(0, 3, 16), rng.normal(size=16), after)
 print(np.round(loss.numpy(), 4), np.round(learner.q.get_weights()[1], 4))
@@ -430,10 +430,10 @@ optimizer = tf.keras.optimizers.Adam()
 loss_fn = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 accuracy, mean = tf.keras.metrics.SparseCategoricalAccuracy(), tf.keras.metrics.Mean()
 rng = np.random.default_rng(0)
-x, y = rng.normal(size=(200, 4)).astype("float32"), rng.integers(0, 3, 200)
+x, y = rng.normal(size=(72, 4)).astype("float32"), rng.integers(0, 3, 72)
 training = tf.data.Dataset.from_tensor_slices((x, y)).batch(16)
 tests = tf.data.Dataset.from_tensor_slices((x, y)).batch(32)
-for epoch in range(3):
+for epoch in range(2):
     for images, labels in training:
         with tf.GradientTape() as tape:
             loss = loss_fn(labels, model(images, training=True))
@@ -494,7 +494,7 @@ class Learner:
 
 
 learner, rng = Learner(), np.random.default_rng(0)
-for step in range(20):
+for step in range(8):
     states, after = rng.normal(size=(16, 4)), rng.normal(size=(16, 4))
     loss = learner.learn(states, rng.integers(0, 3, 16), rng.normal(size=16), after)
 print(np.round(np.mean(loss), 4), np.round(learner.online.get_weights()[1], 4))
@@ -538,7 +538,7 @@ def train(model, batches):
 
 
 rng = np.random.default_rng(0)
-arrays = [rng.normal(size=(400, width)).astype("float32") for width in (4, 2, 3)]
+arrays = [rng.normal(size=(80, width)).astype("float32") for width in (4, 2, 3)]
 train(Heads(), tf.data.Dataset.from_tensor_slices(tuple(arrays)).batch(8))
 """
 
@@ -565,7 +565,7 @@ def train(fold):
 
 
 rng = np.random.default_rng(0)
-xs, ys = rng.normal(size=(300, 4)).astype("float32"), rng.normal(size=(300, 1)).astype("float32")
+xs, ys = rng.normal(size=(108, 4)).astype("float32"), rng.normal(size=(108, 1)).astype("float32")
 for fold in range(3):
     train(fold)
 """
@@ -605,7 +605,7 @@ class Learner:
 
 learner, rng = Learner(), np.random.default_rng(0)
 xs, ys = rng.normal(size=(100, 4)).astype("float32"), rng.normal(size=100).astype("float32")
-for step in range(20):
+for step in range(8):
     rows = rng.choice(100, 16, p=learner.priorities / learner.priorities.sum())
     loss, learner.priorities[rows] = learner.learn(tf.constant(xs[rows]), tf.constant(ys[rows]), rows)
 print(round(float(loss), 4), np.round(learner.priorities.sum(), 3), learner.read(xs[:2], True))
@@ -642,8 +642,8 @@ def decode(translator, decoder, features, words):
 
 
 translator = Translator()
-for sentence in range(10):
-    decode(translator, translator.decoder, tf.random.normal((1, 4)), int("20"))
+for sentence in range(3):
+    decode(translator, translator.decoder, tf.random.normal((1, 4)), int("6"))
 """
 
 WATCHED = """
@@ -681,7 +681,7 @@ class Network(tf.Module):
 
 network, optimizer = Network(), tf.keras.optimizers.SGD(0.01)
 points = np.random.default_rng(0).normal(size=(50, 2))
-for step in range(40):
+for step in range(10):
     loss = network.learn(points)
 print(round(float(loss), 4), np.round(network.last[:, 0], 3))
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -206,20 +205,16 @@ def test_without_a_driver_that_answers_time_is_measured_all_the_same(
 
 
 @pytest.mark.skipif(find_spec("tensorflow") is None, reason="TensorFlow is not installed")
-def test_a_pair_of_the_project_goes_the_way_of_a_gpu_with_the_real_tensorflow(tmp_path: Path) -> None:
+def test_a_pair_of_the_project_goes_the_way_of_a_gpu_with_the_real_tensorflow(
+    tflint_perf: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All but the GPU itself: what is computed is computed by the CPU."""
     (tmp_path / "sitecustomize.py").write_text(REAL, encoding="utf-8")
     (tmp_path / "pynvml.py").write_text(PYNVML, encoding="utf-8")
-    figures = environment(recorded(tmp_path / "log"))
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
-    program = [sys.executable, "-m", "tflint_perf", "verify", "TFP302", "--quick", "--device", "gpu"]
-    ran = subprocess.run(
-        program,
-        check=False,
-        capture_output=True,
-        text=True,
-        env=os.environ | figures | {"PYTHONPATH": path},
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert "agrees: 1; NVIDIA H100 80GB HBM3" in ran.stdout
+    for name, value in {**environment(recorded(tmp_path / "log")), "PYTHONPATH": path}.items():
+        monkeypatch.setenv(name, value)
+    ran = tflint_perf("verify", "TFP302", "--quick", "--device", "gpu")
+    assert ran.code == 0, ran.err
+    assert "agrees: 1; NVIDIA H100 80GB HBM3" in ran.out
     assert "synchronized slow.py" in (tmp_path / "log").read_text(encoding="utf-8")
