@@ -44,7 +44,7 @@ from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.commands import COMMANDS, tflint_perf, with_command
 from tflint_perf.config.reading import toml_of
 from tflint_perf.config.schema import config_schema
-from tflint_perf.verify import device
+from tflint_perf.verify import device, process
 from tflint_perf.verify.nursery import Nursery
 
 REGISTRY = "installs from the registry"
@@ -138,15 +138,16 @@ def prepare(page: str, folder: Path) -> None:
         make_project(folder)
 
 
-def verified(words: Sequence[str], folder: Path, nursery: Nursery) -> subprocess.CompletedProcess[str]:
+def verified(words: Sequence[str], folder: Path, forks: Forks) -> subprocess.CompletedProcess[str]:
     """What `tflint-perf verify` gives in this process, its scripts forked of what has TensorFlow imported already.
 
     With a Python and an import of its own it is a command of docs/adding-a-rule.md.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr(device, "new_nursery", lambda *_: nursery)
+        patch.setattr(device, "new_nursery", lambda *_: forks.nursery)
         patch.setattr(Nursery, "close", lambda _: None)  # others go on with it
+        patch.setattr(process, "_started", forks.script)  # somebody's own scripts
         ran = CommandLine(folder, patch)(*words)
     return subprocess.CompletedProcess(words, ran.code, ran.out, ran.err)
 
@@ -157,8 +158,8 @@ def try_command(block: Block, command: str, shown: str, folder: Path, forks: For
     if block.page in CHECKOUT:
         variables["PATH"] = f"{folder}/.venv/bin:/usr/bin:/bin"
     experiment = re.match(r"tflint-perf (verify\b.*)", quick(bare(command)))
-    if experiment and forks.nursery is not None:
-        done = verified(shlex.split(experiment[1]), folder, forks.nursery)
+    if experiment:
+        done = verified(shlex.split(experiment[1]), folder, forks)
     else:
         done = shell(quick(command), folder, **variables)
     both = done.stdout + done.stderr
