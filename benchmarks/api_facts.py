@@ -152,7 +152,6 @@ _OF_FILES = (
 )
 
 
-@cache
 def samples(name: str) -> list[tuple[Any, ...]]:
     """Arguments that a function takes: one of `inputs` for each parameter without a default."""
     function = resolve(name)
@@ -168,7 +167,15 @@ def samples(name: str) -> list[tuple[Any, ...]]:
         wanted = getattr(function, "nin", 1)
     if inspect.isclass(function) and library(name) in ("tensorflow", "keras"):
         raise UnansweredError("it is a class, and its objects differ")
-    match "numpy" if name.startswith("ndarray.") else library(name):
+    found = _fitting(function, "numpy" if name.startswith("ndarray.") else library(name), wanted)
+    if not found:
+        raise UnansweredError("none of the sample inputs fits")
+    return found
+
+
+@cache  # a function has several facts, and many have two names
+def _fitting(function: Callable[..., Any], of: str | None, wanted: int) -> list[tuple[Any, ...]]:
+    match of:
         case "tensorflow" | "keras":
             given = inputs()
         case "numpy":
@@ -176,10 +183,7 @@ def samples(name: str) -> list[tuple[Any, ...]]:
         case _:
             given = [0.5, 1, "1", [1, 2], [[1, 2]]]
     fitting = (args for value in given if _runs(function, args := (value,) * wanted))
-    found = list(islice(fitting, 2 if wanted else 1))
-    if not found:
-        raise UnansweredError("none of the sample inputs fits")
-    return found
+    return list(islice(fitting, 2 if wanted else 1))
 
 
 def _runs(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
@@ -194,8 +198,11 @@ def _runs(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
 
 def stateful_ops(name: str, args: tuple[Any, ...]) -> set[str]:
     """The ops that keep, draw or change something in the graph that TensorFlow traces of a function."""
-    function = resolve(name)
-    specs = [tf.TensorSpec(arg.shape, arg.dtype) for arg in args]
+    return _stateful_in_trace(resolve(name), tuple(tf.TensorSpec(arg.shape, arg.dtype) for arg in args))
+
+
+@cache
+def _stateful_in_trace(function: Callable[..., Any], specs: tuple[Any, ...]) -> set[str]:
     try:
         # A function of a library is no code for AutoGraph.
         graph = (

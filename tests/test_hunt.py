@@ -56,7 +56,9 @@ SEEN = {
 }
 
 
-def test_the_oracle_sees_what_changes() -> None:
+def test_the_oracle_sees_what_changes(forks: Forks, monkeypatch: pytest.MonkeyPatch) -> None:
+    if forks.nursery is not None:
+        monkeypatch.setattr(subprocess, "Popen", forks.talk)
     worker = Worker(LIMIT_S)
     try:
         for before, after, what in SEEN.values():

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 from mkdocs.config import load_config
 
+from tests.forked import linters
 from tests.site_widths import CHROMIUM, cut_off
 from tflint_perf.catalogue.addresses import page_address
 from tflint_perf.catalogue.evidence import Evidence, read_evidence
@@ -112,11 +114,16 @@ def hooks() -> ModuleType:
     """The module that MkDocs asks."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(DOCS)
-        spec = importlib.util.spec_from_file_location("site_hooks", DOCS / "site_hooks.py")
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
+        return module_of(DOCS / "site_hooks.py")
+
+
+def module_of(file: Path) -> ModuleType:
+    """A module of the documentation, which is no package."""
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @each_rule
@@ -291,12 +298,24 @@ def test_every_page_of_the_documentation_is_in_the_navigation_once(site: Site) -
         assert links.count(f"{page.stem}.html") == 1, page.name
 
 
+@pytest.fixture(scope="module")
+def shown() -> ModuleType:
+    """What brings pages up to date."""
+    return module_of(DOCS / "shown.py")
+
+
 @pytest.mark.parametrize("name", ["start.md", "fixing.md", "notebooks.md"])
-def test_what_a_page_shows_of_the_command_line_is_what_it_prints(name: str, tmp_path: Path) -> None:
+def test_what_a_page_shows_of_the_command_line_is_what_it_prints(
+    name: str, shown: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forked(command: list[str], *, cwd: Path, env: dict[str, str], **_: Any) -> Any:
+        """In a process of its own: here, tests see no evidence."""
+        return linters().run(*command[1:], folder=cwd, variables=env)
+
+    monkeypatch.setattr(shown, "subprocess", SimpleNamespace(run=forked))
     page = tmp_path / name
     page.write_bytes((DOCS / name).read_bytes())
-    # In a process of its own: here, tests see no evidence.
-    subprocess.run([sys.executable, str(DOCS / "shown.py"), str(page)], check=True)
+    shown.main([str(page)])
     assert (DOCS / name).read_text(encoding="utf-8") == page.read_text(encoding="utf-8"), (
         f"run `python docs/shown.py docs/{name}`"
     )
