@@ -34,10 +34,10 @@ def test_the_page_shows_what_is_sure() -> None:
 
 def test_a_run_of_the_program_finds_the_same(tmp_path: Path) -> None:
     write(tmp_path, PROGRAM)
-    done = shell("tflint-perf run -q --steps 100 -o run.json train.py", tmp_path, TF_CPP_MIN_LOG_LEVEL="3")
+    done = shell("tflint-perf run -q --steps 60 -o run.json train.py", tmp_path, TF_CPP_MIN_LOG_LEVEL="3")
     assert done.returncode == 0, done.stderr
     record = read_record(tmp_path / "run.json")
-    assert (record.steps.count, record.steps.loop and record.steps.loop.row) == (100, 33)
+    assert (record.steps.count, record.steps.loop and record.steps.loop.row) == (60, 33)
     confirmed = {(one.code, one.spot.row) for one in record.findings if one.status == "confirmed"}
     assert set(SURE) <= confirmed
     done = shell("tflint-perf check --isolated --output-format concise --measured run.json", tmp_path)
