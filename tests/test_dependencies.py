@@ -127,6 +127,17 @@ def test_keras_of_version_1_sets_up_no_pipeline(tmp_path: Path, needs: str, foun
     assert [finding.code for finding in _found_in(tmp_path, PREDICT, needs)] == found
 
 
+@pytest.mark.parametrize(
+    ("needs", "found"),
+    [("Keras==2.3.1\ntensorflow==2.0.0", []), ("Keras==2.4.3\ntensorflow==2.4", ["TFP105"])],
+)
+def test_keras_with_an_engine_of_its_own_sets_up_no_pipeline(
+    tmp_path: Path, needs: str, found: list[str]
+) -> None:
+    alone = PREDICT.replace("import tensorflow as tf", "import keras").replace("tf.keras.", "keras.")
+    assert [finding.code for finding in _found_in(tmp_path, alone, needs)] == found
+
+
 def test_no_fix_writes_what_an_old_release_does_not_have(tmp_path: Path) -> None:
     (old,) = _found_in(tmp_path, READ, "tensorflow-gpu==1.8.0")
     assert old.code == "TFP504"

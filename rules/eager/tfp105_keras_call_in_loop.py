@@ -22,6 +22,7 @@ from tflint_perf.analysis.python.syntax import (
     same_code,
     target_names,
 )
+from tflint_perf.analysis.values.frameworks import packages
 from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -112,7 +113,7 @@ class KerasCallInLoop(Rule):
         if model.programs.is_graph_code() or model.versions.is_version_1():
             return  # version 1 sets up no pipeline
         calls = model.calls_named(*_ON_BATCH)
-        if not calls or model.infer.outside.needs_older(2):
+        if not calls or model.infer.outside.needs_older(2) or _is_of_keras_alone(model):
             return
         for call in calls:
             if not _is_of_keras_model(model, call) or not model.loops.batches.are_taken_by(call):
@@ -137,6 +138,11 @@ class KerasCallInLoop(Rule):
                 as_measured=name == "predict",
                 minor=model.programs.applies_only() or model.single_passes.hold(call),
             )
+
+
+def _is_of_keras_alone(model: Model) -> bool:
+    """Whether the file is for a Keras before it became TensorFlow's own, which sets up no pipeline either."""
+    return model.infer.outside.keras_has_own_engine() and "tensorflow" not in packages(model.walk)
 
 
 def _said(model: Model, call: cst.Call) -> str:

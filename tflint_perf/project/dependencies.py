@@ -95,6 +95,12 @@ def _texts(root: Path, around: Surroundings) -> Iterator[tuple[str, str]]:
         yield file, without_comments(around.read(path))
 
 
+def keras_has_own_engine(root: Path, around: Surroundings) -> bool:
+    """Whether all that the files of a project say of Keras is that they need one before it became TensorFlow's own."""
+    named = [keras for file, text in _texts(root, around) for keras in named_in(_KERAS, text, file)]
+    return bool(named) and all(keras.is_older_than(_TF_KERAS) for keras in named)
+
+
 def keras_runs_elsewhere(root: Path, around: Surroundings) -> bool:
     """Whether the files of a project name Keras and another framework that it runs on, and TensorFlow nowhere."""
     named: set[str] = set()

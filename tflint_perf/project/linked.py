@@ -308,6 +308,10 @@ class Linked(Outside):
         """Whether the project says that it needs Keras and another framework that it runs on, and not TensorFlow."""
         return self._files.texts.keras_runs_elsewhere
 
+    def keras_has_own_engine(self) -> bool:
+        """Whether the project says that it needs a Keras before it became TensorFlow's own."""
+        return self._files.texts.keras_has_own_engine
+
     def runs_on_cpus(self) -> bool:
         """Whether the project says that it needs a TensorFlow that is built for CPUs."""
         return self._files.texts.runs_on_cpus

@@ -10,6 +10,7 @@ from tflint_perf.lint.screen import names_framework
 from tflint_perf.project.dependencies import (
     Named,
     Release,
+    keras_has_own_engine,
     keras_runs_elsewhere,
     releases_named,
     runs_on_cpus,
@@ -31,6 +32,7 @@ class ModuleTexts:
         self.search = ModuleSearch(root, around, lambda file: self._read(file)[0])
         self._around = around
         self._named: dict[Path, tuple[tuple[Named, ...], frozenset[str]]] = {}
+        self._own_engines: dict[Path, tuple[bool, frozenset[str]]] = {}
         self._elsewhere: dict[Path, tuple[bool, frozenset[str]]] = {}
         self._on_cpus: dict[Path, tuple[bool, frozenset[str]]] = {}
         self._texts: dict[Path, tuple[bytes, tuple[str, ...]]] = {}
@@ -67,6 +69,12 @@ class ModuleTexts:
         """Whether the project needs Keras on another framework than TensorFlow, by the files that say what it needs."""
         root, around = self._root, self._around
         return around.known(self._elsewhere, root, False, lambda: keras_runs_elsewhere(root, around))
+
+    @property
+    def keras_has_own_engine(self) -> bool:
+        """Whether the project needs a Keras before it became TensorFlow's own, by the files that say what it needs."""
+        root, around = self._root, self._around
+        return around.known(self._own_engines, root, False, lambda: keras_has_own_engine(root, around))
 
     @property
     def runs_on_cpus(self) -> bool:

@@ -172,6 +172,10 @@ class Outside:
         """Whether the project says that it needs Keras and another framework that it runs on, and not TensorFlow."""
         return False
 
+    def keras_has_own_engine(self) -> bool:
+        """Whether the project says that it needs a Keras before it became TensorFlow's own, which runs models in a session."""
+        return False
+
     def runs_on_cpus(self) -> bool:
         """Whether the project says that it needs a TensorFlow that is built for CPUs, and no other."""
         return False
