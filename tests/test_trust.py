@@ -13,7 +13,7 @@ import pytest
 from tests.commandline import BROKEN, SLOW, CommandLine
 from tests.verify.synthetic import CPU, GPU, document, not_measurable, result, run
 from tflint_perf.catalogue import cost, evidence
-from tflint_perf.catalogue.cost import HOW_TO_READ_COSTS, MEASURED_WITH, cost_of
+from tflint_perf.catalogue.cost import HOW_TO_READ_ARROWS, MEASURED_WITH, NOT_YOUR_COSTS, cost_of
 from tflint_perf.catalogue.evidence import Evidence, evidence_of, read_evidence
 from tflint_perf.catalogue.judged import Judged, all_judged
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
@@ -180,7 +180,17 @@ def test_a_report_tells_below_it_what_each_rules_script_cost(tflint_perf: Comman
     *_, head, told, last = tflint_perf("--select=TFP1,TFP406").out.splitlines()
     assert head.startswith("Measured in the rules' own small scripts, not in your program (TensorFlow ")
     assert told == f"  TFP406 {COST}"
-    assert last == HOW_TO_READ_COSTS
+    assert last == HOW_TO_READ_ARROWS + NOT_YOUR_COSTS
+
+
+def test_it_says_how_to_read_arrows_where_there_are_some(
+    tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grows = on_record(result(run(0.1, tensors=1.0), value=8.0, metric="live tensors", kind="growth"))
+    monkeypatch.setattr(cost, "all_evidence", lambda **_: {"TFP406": grows})
+    tflint_perf.write("slow.py", SLOW)
+    *_, told, last = tflint_perf("--select=TFP406").out.splitlines()
+    assert (told, last) == ("  TFP406 CPU: +1 tensor kept a step", NOT_YOUR_COSTS)
 
 
 @pytest.mark.usefixtures("recorded")
@@ -300,7 +310,7 @@ def test_what_costs_are_names_the_releases_that_they_were_measured_with() -> Non
 @pytest.mark.usefixtures("recorded")
 @pytest.mark.parametrize("format", ["full", "concise", "grouped"])
 def test_what_costs_are_is_said_once(tflint_perf: CommandLine, format: str) -> None:
-    said = HOW_TO_READ_COSTS
+    said = HOW_TO_READ_ARROWS + NOT_YOUR_COSTS
     options = ("--select=TFP406", f"--output-format={format}")
     tflint_perf.write("none.py", "import tensorflow as tf\n")
     assert said not in tflint_perf(*options).out

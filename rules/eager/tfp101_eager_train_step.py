@@ -104,7 +104,7 @@ class EagerTrainStep(Rule):
     triggers = ("GradientTape", "minimize(")
     fixes = "unsafe"
     bold = True
-    claim = Claim("step time", least=2.0, at="on batches of one shape; more layers cost more")
+    claim = Claim("step time", least=2.0, at="on batches of one shape; with more layers, more is lost")
     adds_up = True
     always_on = True
 

@@ -72,7 +72,7 @@ class RunEagerly(Rule):
     name = "run-eagerly"
     triggers = ("run_eagerly", "run_functions_eagerly", "enable_debug_mode")
     fixes = "unsafe"
-    claim = Claim("step time", least=2.0, at="in training; more layers cost more")
+    claim = Claim("step time", least=2.0, at="in training; with more layers, more is lost")
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.calls_named("compile"):

@@ -23,16 +23,18 @@ from tflint_perf.catalogue.measured import Side, runs_of, value_of
 from tflint_perf.records import dataclass
 
 MEASURED_WITH = "TensorFlow 2.21 and Keras 3.15, on two cores or the GPU named"
-_HOW_TO_READ = "A → B: what its slow form takes and its fast one, where more than one was measured at the smallest and the largest size"
+HOW_TO_READ_ARROWS = (
+    "A → B: what the slow form took and the fast one; of several sizes, the smallest and the largest. "
+)
 # What stands below a report that tells of costs, and below a table of rules.
-HOW_TO_READ_COSTS = (
-    f"{_HOW_TO_READ}. In your program, on your device, both may be quite different, and the fast form no faster or even slower: "
-    "`tflint-perf run` and `tflint-perf prove` measure there. Two findings about the same code save only once."
+NOT_YOUR_COSTS = (
+    "In your program, on your device, it may be quite different, and the fast form no faster or even slower: `tflint-perf run` and "
+    "`tflint-perf prove` measure there. Two findings about the same code save only once."
 )
 WHAT_COSTS_ARE = (
-    f"Costs come from each rule's own small script, run with {MEASURED_WITH}, and tell of its form and size only. {_HOW_TO_READ}. "
-    "In a program of yours, on your device, both may be quite different, and the fast form no faster or even slower. No cost: such code "
-    "was not measured, costs next to nothing, or is no matter of time or memory."
+    f"Costs come from each rule's own small script, run with {MEASURED_WITH}, and tell of its form and size only. "
+    f"{HOW_TO_READ_ARROWS}In a program of yours, on your device, it may be quite different, and the fast form no faster or even "
+    "slower. No cost: such code was not measured, costs next to nothing, or is no matter of time or memory."
 )
 # A price of the fast form that a message tells, and how. What later steps make good for before so many is soon over.
 _MUCH = 1.5

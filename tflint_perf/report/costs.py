@@ -8,8 +8,9 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from tflint_perf.catalogue.cost import (
-    HOW_TO_READ_COSTS,
+    HOW_TO_READ_ARROWS,
     MEASURED_WITH,
+    NOT_YOUR_COSTS,
     Cost,
     cost_on_record,
     figures_on_record,
@@ -66,9 +67,9 @@ def of_rules(entries: Iterable[Entry], style: Style) -> Iterator[str]:
     if not codes:
         return
     yield f"Measured in the rules' own small scripts, not in your program ({MEASURED_WITH}):"
-    for code in codes:
-        yield f"  {style.code(code)} {cost_on_record(code)}{_of_some(code, entries)}"
-    yield HOW_TO_READ_COSTS
+    said = [f"{cost_on_record(code)}{_of_some(code, entries)}" for code in codes]
+    yield from (f"  {style.code(code)} {cost}" for code, cost in zip(codes, said, strict=True))
+    yield f"{HOW_TO_READ_ARROWS if any('→' in cost for cost in said) else ''}{NOT_YOUR_COSTS}"
 
 
 def _of_some(code: str, entries: Sequence[Entry]) -> str:
