@@ -1521,3 +1521,26 @@ def test_a_breakpoint_in_what_the_step_calls_stands_against_a_trace(stop: str) -
     (note,) = notes("TFP101", f"{PREAMBLE}{loss}for x, y in dataset:\n{inline(4)}")
     name = "`pdb.set_trace`" if "pdb" in stop else "`breakpoint()`"
     assert note.startswith(f"no fix: {name} runs on the host")
+
+
+def test_what_a_function_binds_before_it_makes_another_stays_the_same_for_that() -> None:
+    source = (
+        PREAMBLE
+        + """
+def ssim(a, b, size):
+    kernel = tf.ones((size, size))
+    kernel = kernel / tf.reduce_sum(kernel)
+    def reducer(x):
+        return tf.reduce_sum(x * kernel)
+    return reducer(a) - reducer(b)
+def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = ssim(model(x), y, 11)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+for x, y in dataset:
+    train_step(x, y)
+"""
+    )
+    (finding,) = findings("TFP101", source)
+    assert (finding.fix is not None, finding.note) == (True, None)

@@ -165,7 +165,11 @@ class SideEffects:
         if found is None or inner is None or self._infer.value(node).kind == "compiled":
             return ""
         around = loops_around(inner.at.block.loop)
-        bindings = [b for b in found[1] if not self._is_made_by_first_call(b.node, node.value)]
+        bindings = [
+            b
+            for b in found[1]
+            if not (self._is_made_by_first_call(b.node, node.value) or _is_ahead_of(b, inner, found[0]))
+        ]
         again = any(self._is_bound_again(binding, found[0], around) for binding in bindings)
         if again or (len(bindings) > 1 and not around and self._is_bound_later(bindings, node)):
             return f"`{node.value}` is reassigned between calls"
@@ -251,3 +255,8 @@ def _asks_whether_made(test: cst.CSTNode, name: str) -> bool:
         case cst.UnaryOperation(operator=cst.Not(), expression=asked):
             return is_name(asked, name)
     return False
+
+
+def _is_ahead_of(binding: Binding, inner: Function, home: Scope) -> bool:
+    """Whether a function around `inner` binds a name of its own before it makes `inner` anew: nothing is left to bind between calls."""
+    return home.function is not None and binding.at.block.scope is home and binding.at.order < inner.at.order
