@@ -36,6 +36,15 @@ def test_a_mark_of_a_project_counts_more(package: Path, tmp_path: Path) -> None:
     assert project_root([package / "inner" / "a.py"], settings) == package
 
 
+def test_what_a_project_needs_is_said_where_it_begins(package: Path, tmp_path: Path) -> None:
+    (package / "requirements.txt").write_text("tensorflow\n")
+    assert project_root([package / "a.py"], Settings(root=tmp_path, rules=frozenset())) == tmp_path
+    deeper = tmp_path / "source"
+    deeper.mkdir()
+    (tmp_path / "requirements.txt").write_text("tensorflow\n")
+    assert project_root([deeper / "a.py"], Settings(root=deeper, rules=frozenset())) == tmp_path
+
+
 def test_the_modules_of_a_package_find_each_other_by_its_name(package: Path, tmp_path: Path) -> None:
     (package / "steps.py").write_text(
         "import tensorflow as tf\n\n"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tflint_perf.config.files import find_files
 from tflint_perf.config.settings import Settings
+from tflint_perf.project.dependencies import FILES
 
 _MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg")
 
@@ -19,7 +20,8 @@ def is_root(folder: Path) -> bool:
 
 
 def project_root(paths: Sequence[Path], settings: Settings) -> Path:
-    """The folder that was named as the project's, the nearest one that looks like it, or what holds all `paths`.
+    """The folder that was named as the project's, the nearest one that looks like it, the nearest that says what a project needs, or
+    what holds all `paths`.
 
     The last is never a package: its modules import each other by its name, from the folder that holds it.
     """
@@ -29,8 +31,10 @@ def project_root(paths: Sequence[Path], settings: Settings) -> Path:
     for above in (folder, *folder.parents):
         if is_root(above):
             return above
-    outside = (above for above in (folder, *folder.parents) if not (above / "__init__.py").exists())
-    return next(outside, folder)
+    outside = [above for above in (folder, *folder.parents) if not (above / "__init__.py").exists()]
+    # What was unpacked from an archive has no mark.
+    needing = (above for above in outside if any((above / file).exists() for file in FILES))
+    return next(needing, next(iter(outside), folder))
 
 
 def files_of_project(root: Path, paths: Sequence[Path], settings: Settings) -> list[Path]:
