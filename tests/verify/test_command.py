@@ -257,7 +257,7 @@ def test_all_sizes_are_told(tflint_perf: CommandLine) -> None:
         "TFP406, small (4 ms): slow 16 ms, fast 4.0 ms, 4.0×: confirmed",
         "TFP406, medium (20 ms): slow 32 ms, fast 20 ms, 1.6×: refuted",
         "TFP406, large (64 ms): slow 76 ms, fast 64 ms, 1.2×: refuted",
-        "TFP406: +12 ms on a step of 4.0 to 64 ms, at 4 to 64 ms of other work",
+        "TFP406: a step 16 → 4.0 ms (4 ms), 76 → 64 ms (64 ms)",
     ]
 
 

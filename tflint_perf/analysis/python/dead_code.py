@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.names import Names
-from tflint_perf.analysis.python.scopes import At
+from tflint_perf.analysis.python.scopes import At, Block
 from tflint_perf.analysis.python.walk import Walk
 
 
@@ -16,7 +18,7 @@ def never_runs(walk: Walk, names: Names, node: cst.CSTNode) -> bool:
     current: cst.CSTNode | None = node
     while current is not None:
         at = walk.at.get(current)
-        if at is not None and (_is_left_before(at) or _ends_before(walk, names, at)):
+        if at is not None and (_is_left_before(at) or _end_of(walk, names, at.block) < at.order):
             return True
         if isinstance(current, cst.FunctionDef) and current is not node and _is_defined_anew(walk, current):
             return True
@@ -28,20 +30,24 @@ def _is_left_before(at: At) -> bool:
     return at.block.left_at is not None and at.block.left_at < at.order
 
 
-def _ends_before(walk: Walk, names: Names, at: At) -> bool:
-    """Whether a statement before it in its block ends the program."""
-    return any(
-        isinstance(statement, cst.Expr)
-        and isinstance(statement.value, cst.Call)
-        and walk.at[statement].order < at.order
-        and has(_name(names, statement.value.func), "ends-program")
-        for statement in at.block.statements
-    )
+def _end_of(walk: Walk, names: Names, block: Block) -> float:
+    """The place of the first statement of a block that ends the program."""
+    known = walk.ends.get(block)
+    if known is None:
+        ends = (
+            walk.at[statement].order
+            for statement in block.statements
+            if isinstance(statement, cst.Expr)
+            and isinstance(statement.value, cst.Call)
+            and has(_name(names, statement.value.func), "ends-program")
+        )
+        known = walk.ends[block] = next(ends, inf)
+    return known
 
 
 def _name(names: Names, function: cst.BaseExpression) -> str:
     """What the API tables call a function: the name of an imported one, or of one that is built in."""
-    if isinstance(function, cst.Name) and names.lookup(function.value, names.scope_of(function)) is None:
+    if isinstance(function, cst.Name) and names.is_builtin(function):
         return function.value
     return names.qualified(function)
 

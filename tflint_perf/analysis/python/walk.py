@@ -55,8 +55,9 @@ class Walk:
         self.withs: list[cst.With] = []
         # Strings with values in them, and what has a `%`, which makes another one or counts.
         self.formats: list[cst.FormattedString | cst.BinaryOperation] = []
-        # By the block, what in it may leave it; filled where somebody asks.
+        # By the block, what in it may leave it, and where it ends the program; filled where somebody asks.
         self.exits: dict[cst.IndentedBlock, list[cst.If]] = {}
+        self.ends: dict[Block, float] = {}
         # Assignments to attributes of anything but `self`: `agent.train = tf.function(agent.train)`.
         self.attribute_writes: dict[str, list[cst.BaseExpression]] = {}
         # What module-level code calls, and its loops, outside every function.
