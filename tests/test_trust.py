@@ -198,7 +198,7 @@ def test_it_says_of_which_findings_where_others_have_another_form(tflint_perf: C
     tflint_perf.write("seldom.py", SELDOM)
     assert COST not in tflint_perf("--select=TFP406").out
     tflint_perf.write("slow.py", SLOW)
-    of_which = "measured is the form of slow.py:14:9, not that of its other findings"
+    of_which = "only such code as at slow.py:14:9 was measured, not that of the rule's other findings"
     assert f"  TFP406 {COST}; {of_which}\n" in tflint_perf("--select=TFP406").out
     assert of_which not in tflint_perf("--select=TFP406", "slow.py").out
 

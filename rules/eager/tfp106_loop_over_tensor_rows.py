@@ -15,7 +15,7 @@ from .tensor_rows import RowLoop, Rows
 
 _SAYS = {
     "list": "each number is copied to the host separately; copy the whole tensor at once: `{tensor}.numpy()`",
-    "ops": "ops run on one row of `{tensor}` at a time; use ops on the whole tensor, `tf.vectorized_map` or `tf.map_fn`",
+    "ops": "ops run on one row of `{tensor}` at a time; use ops on the whole tensor, or `tf.vectorized_map` in a `tf.function`",
     "stack": "each row of `{tensor}` becomes a tensor of its own; convert it all at once",
 }
 
@@ -34,7 +34,8 @@ class LoopOverTensorRows(Rule):
     Taking one row of a tensor is an op of its own, and turning it into a Python number waits for that op:
     some microseconds each, where the whole tensor takes as long as one row. What matters is the number of rows: for ten it
     is not worth mentioning, for a thousand it takes longer than the step of a small model. Measured are rows that become
-    Python numbers; ops on one row at a time, and host data that is converted row by row, were not.
+    Python numbers; ops on one row at a time, and host data that is converted row by row, were not. In eager mode,
+    `tf.map_fn` takes longer than such a loop, and so does `tf.vectorized_map` where the rows are few: both have to be compiled.
 
     ## Example
 

@@ -24,17 +24,19 @@ from tflint_perf.records import dataclass
 
 MEASURED_WITH = "TensorFlow 2.21 and Keras 3.15, on two cores or the GPU named"
 HOW_TO_READ_ARROWS = (
-    "A → B: what the slow form took and the fast one; of several sizes, the smallest and the largest. "
+    "A → B: what the slow form took and the fast one; of several sizes, the smallest and the largest. In your program the fast form may "
+    "be no faster, or even slower. "
 )
-# What stands below a report that tells of costs, and below a table of rules.
+# What stands below a report that tells of costs.
 NOT_YOUR_COSTS = (
-    "In your program, on your device, it may be quite different, and the fast form no faster or even slower: `tflint-perf run` and "
-    "`tflint-perf prove` measure there. Two findings about the same code save only once."
+    "In your program, on your device, it may be quite different: `tflint-perf run` and `tflint-perf prove` measure there. Two findings "
+    "about the same code save only once."
 )
+# What stands below a table of rules.
 WHAT_COSTS_ARE = (
     f"Costs come from each rule's own small script, run with {MEASURED_WITH}, and tell of its form and size only. "
-    f"{HOW_TO_READ_ARROWS}In a program of yours, on your device, it may be quite different, and the fast form no faster or even "
-    "slower. No cost: such code was not measured, costs next to nothing, or is no matter of time or memory."
+    f"{HOW_TO_READ_ARROWS}On your device, it may all be quite different. No cost: such code was not measured, costs next to nothing, or "
+    "is no matter of time or memory."
 )
 # A price of the fast form that a message tells, and how. What later steps make good for before so many is soon over.
 _MUCH = 1.5

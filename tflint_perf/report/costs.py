@@ -79,7 +79,7 @@ def _of_some(code: str, entries: Sequence[Entry]) -> str:
     if len(places) == len(found) or found[0].of_program:
         return ""
     more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
-    return f"; measured is the form of {', '.join(places[:_PLACES])}{more}, not that of its other findings"
+    return f"; only such code as at {', '.join(places[:_PLACES])}{more} was measured, not that of the rule's other findings"
 
 
 def factor(finding: Finding) -> float | None:
