@@ -148,7 +148,7 @@ def test_what_is_gained_at_first_and_lost_later_is_said_of_the_fast_form() -> No
     record = sized([(0.3, 0.1), (0.9, 0.5), (3.0, 0.2)], metric="first step") | {"worse": [later]}
     said = (
         "the first step 300 → 100 ms (small enough), 3.0 s → 200 ms (large enough), "
-        "but the fast form takes 2.0 ms more in each later step: it pays only for fewer than 150 steps, so the rule is off by default"
+        "but the fast form takes 2.0 ms more in each later step: it pays only in runs of fewer than 150 training steps, so the rule is off by default"
     )
     assert cost_of(on_record(record)) == f"{OURS}{said}"
 

@@ -104,7 +104,11 @@ class EagerTrainStep(Rule):
     triggers = ("GradientTape", "minimize(")
     fixes = "unsafe"
     bold = True
-    claim = Claim("step time", least=2.0, at="on batches of one shape; with more layers, more is lost")
+    claim = Claim(
+        "step time",
+        least=2.0,
+        at="on batches of one shape; each further layer adds to what is lost, and larger layers make it a smaller share",
+    )
     adds_up = True
     always_on = True
 

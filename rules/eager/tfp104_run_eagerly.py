@@ -72,7 +72,11 @@ class RunEagerly(Rule):
     name = "run-eagerly"
     triggers = ("run_eagerly", "run_functions_eagerly", "enable_debug_mode")
     fixes = "unsafe"
-    claim = Claim("step time", least=2.0, at="in training; with more layers, more is lost")
+    claim = Claim(
+        "step time",
+        least=2.0,
+        at="in training; each further layer adds to what is lost, and larger layers make it a smaller share",
+    )
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.calls_named("compile"):

@@ -122,7 +122,7 @@ class HostSyncPerStep(Rule):
         "step time",
         least=1.05,
         needs_gpu=True,
-        at="for printing the loss of a compiled step, the only work on the host",
+        at="for printing the loss of each compiled step, where the host has nothing else to do",
     )
     adds_up = True
 

@@ -81,7 +81,7 @@ class PersistentTape(Rule):
         "peak device memory",
         least=1.2,
         needs_gpu=True,
-        at="as a second gradient step, of 4,096 samples, runs before the tape is gone",
+        at="only where other work runs while the tape lives: here a second gradient step, of 4,096 samples",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

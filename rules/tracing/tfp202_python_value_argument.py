@@ -74,7 +74,9 @@ class PythonValueArgument(Rule):
     through_imports = True
     fixes = "unsafe"
     bold = True
-    claim = Claim("traces", least=1.5, kind="growth", steps=60, at="as each brings a new value")
+    claim = Claim(
+        "traces", least=1.5, kind="growth", steps=60, at="as each brings a new value, for a linear classifier"
+    )
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.compiled_calls:

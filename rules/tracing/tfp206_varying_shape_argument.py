@@ -83,7 +83,13 @@ class VaryingShapeArgument(Rule):
     triggers = (".function", "@function", "function(", "function as", "defun")
     needs = ("padded_batch", "append(", "concat", "stack(", "[:", ":]", " :")
     fixes = "unsafe"
-    claim = Claim("traces", least=1.5, kind="growth", steps=120, at="for sentences of random lengths")
+    claim = Claim(
+        "traces",
+        least=1.5,
+        kind="growth",
+        steps=120,
+        at="for a small net on sentences of random lengths, until all lengths have come",
+    )
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.compiled_calls:

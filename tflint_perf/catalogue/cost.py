@@ -25,7 +25,7 @@ from tflint_perf.records import dataclass
 MEASURED_WITH = "TensorFlow 2.21 and Keras 3.15, on two cores or the GPU named"
 HOW_TO_READ_ARROWS = (
     "A → B: what the slow form took and the fast one; of several sizes, the smallest and the largest. In your program the fast form may "
-    "be no faster, or even slower. "
+    "save nothing, or cost more. "
 )
 # What stands below a report that tells of costs.
 NOT_YOUR_COSTS = (
@@ -35,8 +35,7 @@ NOT_YOUR_COSTS = (
 # What stands below a table of rules.
 WHAT_COSTS_ARE = (
     f"Costs come from each rule's own small script, run with {MEASURED_WITH}, and tell of its form and size only. "
-    f"{HOW_TO_READ_ARROWS}On your device, it may all be quite different. No cost: such code was not measured, costs next to nothing, or "
-    "is no matter of time or memory."
+    f"{HOW_TO_READ_ARROWS}On your device, it may all be quite different."
 )
 # A price of the fast form that a message tells, and how. What later steps make good for before so many is soon over.
 _MUCH = 1.5
@@ -165,7 +164,7 @@ def _ahead_until(record: Mapping[str, Any], worse: Mapping[str, Sequence[Mapping
     """Up to which step the fast form is ahead, where its later steps eat up what it saves in the first."""
     later = worse.get("step time", ()) if record["claim"]["metric"] == "first step" else ()
     steps = [float(one["steps"]) for one in later if one["steps"] is not None]
-    return f": it pays only for fewer than {in_range(steps, _tens)} steps" if steps else ""
+    return f": it pays only in runs of fewer than {in_range(steps, _tens)} training steps" if steps else ""
 
 
 def _tens(value: float) -> str:
