@@ -97,7 +97,7 @@ class TensorAccumulation(Rule):
         "live tensors",
         least=1.5,
         kind="growth",
-        at="of one number: some hundred bytes, as long as the loop runs",
+        at="of one number: a few hundred bytes, freed with the list alone",
     )
     always_on = True
 
