@@ -102,9 +102,7 @@ class ForwardPasses(Part):
     def _is_left_out(self, one: ForwardPass) -> bool:
         """Whether no step makes the pass, but one in another branch."""
         call = one.calls[0]
-        return never_runs(self._infer.walk, self._infer.names, call) or self._decided.is_left_out_of_steps(
-            call
-        )
+        return never_runs(self._infer.walk, call) or self._decided.is_left_out_of_steps(call)
 
     def _is_instead(self, one: ForwardPass, other: ForwardPass) -> bool:
         """Whether a step makes one pass or the other, and what compiles that compiles both: one model that is given the

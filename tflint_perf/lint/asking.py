@@ -10,7 +10,7 @@ import libcst as cst
 
 from tflint_perf.analysis.execution.keras_backends import is_for_another_backend
 from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.python.dead_code import never_runs
+from tflint_perf.analysis.python.dead_code import is_behind_end, never_runs
 from tflint_perf.analysis.training.total_runs import FEW_IN_ALL
 from tflint_perf.analysis.values.frameworks import packages
 from tflint_perf.catalogue.rules import catalogue
@@ -97,7 +97,9 @@ def _ask(rule: type[Rule], model: Model) -> list[Report]:
 
 def against(rule: type[Rule], model: Model, node: cst.CSTNode) -> str:
     """Why what a rule reports of a place is no finding, as a clause; "" for a finding."""
-    if never_runs(model.walk, model.infer.names, node):
+    # In a notebook, other cells can be run behind what ends one.
+    ended = model.form == "script" and is_behind_end(model.walk, model.infer.names, node)
+    if ended or never_runs(model.walk, node):
         return "this code never runs"
     if _is_left_out(model, node):
         return "no step runs this code"

@@ -237,7 +237,7 @@ class GradientSteps(Part):
                 given = call.func.value if isinstance(call.func, cst.Attribute) else None
                 if name == "minimize":
                     given = keyword_argument(call, "tape")
-                if isinstance(given, cst.Name) and not never_runs(self._walk, self._infer.names, call):
+                if isinstance(given, cst.Name) and not never_runs(self._walk, call):
                     key = self._calls.function_at(call), given.value
                     found.setdefault(key, []).append((self._infer.place(call).order, call))
         return _in_order(found)

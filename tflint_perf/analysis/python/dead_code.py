@@ -8,17 +8,17 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.names import Names
-from tflint_perf.analysis.python.scopes import At, Block
+from tflint_perf.analysis.python.scopes import Block
 from tflint_perf.analysis.python.walk import Walk
 
 
-def never_runs(walk: Walk, names: Names, node: cst.CSTNode) -> bool:
-    """Whether a `return`, `raise`, `break`, `continue`, `assert False` or `sys.exit()` stands before a node in its block, or in
-    one around it, or the function that it is in is defined anew further down."""
+def never_runs(walk: Walk, node: cst.CSTNode) -> bool:
+    """Whether a `return`, `raise`, `break`, `continue` or `assert False` stands before a node in its block, or in one around
+    it, or the function that it is in is defined anew further down."""
     current: cst.CSTNode | None = node
     while current is not None:
         at = walk.at.get(current)
-        if at is not None and (_is_left_before(at) or _end_of(walk, names, at.block) < at.order):
+        if at is not None and at.block.left_at is not None and at.block.left_at < at.order:
             return True
         if isinstance(current, cst.FunctionDef) and current is not node and _is_defined_anew(walk, current):
             return True
@@ -26,8 +26,18 @@ def never_runs(walk: Walk, names: Names, node: cst.CSTNode) -> bool:
     return False
 
 
-def _is_left_before(at: At) -> bool:
-    return at.block.left_at is not None and at.block.left_at < at.order
+def is_behind_end(walk: Walk, names: Names, node: cst.CSTNode) -> bool:
+    """Whether `sys.exit()` or its like stands before a node of a script in its block, or in one around it.
+
+    That is enough to say nothing of the code, and not for a fix to go by: what exits may be somebody else's function.
+    """
+    current: cst.CSTNode | None = node
+    while current is not None:
+        at = walk.at.get(current)
+        if at is not None and _end_of(walk, names, at.block) < at.order:
+            return True
+        current = walk.parents.get(current)
+    return False
 
 
 def _end_of(walk: Walk, names: Names, block: Block) -> float:
@@ -48,7 +58,7 @@ def _end_of(walk: Walk, names: Names, block: Block) -> float:
 def _name(names: Names, function: cst.BaseExpression) -> str:
     """What the API tables call a function: the name of an imported one, or of one that is built in."""
     if isinstance(function, cst.Name) and names.is_builtin(function):
-        return function.value
+        return "" if names.stars_outside else function.value
     return names.qualified(function)
 
 
