@@ -45,11 +45,10 @@ from .forward_function import Forward, ForwardFunction, forward_function, rest_o
 from .graph_differences import means_the_same_in_graph, stays_on_device
 from .inlining import inline_what_hides
 from .numpy_twins import Twin, Twins
-from .optimizer_variables import made_ahead
+from .optimizer_updates import Update, made_ahead, update_apart
 from .shapes import Shapes
 from .step_arguments import Arguments, Split, names_of_tapes
-from .traced_for import TRACED_FOR, TracedFor
-from .updates_apart import Update, update_apart
+from .trace_per_object import TRACED_FOR, TracedFor
 
 _KEPT_WHOLE = (cst.FunctionDef, cst.ClassDef, cst.Return, cst.Raise, cst.Import, cst.ImportFrom)
 # Methods of NumPy's arrays that tensors do not have.

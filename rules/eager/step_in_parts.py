@@ -32,8 +32,8 @@ from .compiled_forward import as_tensors, home_beside
 from .compiling import not_compiled
 from .forward_function import Forward, forward_function, more_inputs
 from .model_calls import CalledModels
+from .optimizer_updates import update_apart
 from .shapes import Shapes
-from .updates_apart import update_apart
 
 # What a layer leaves on its model while it runs, a tensor of the trace.
 _LEFT_BEHIND = frozenset({"losses", "updates"})

@@ -1,8 +1,8 @@
-"""A compiled function of its own for what an optimizer does with gradients."""
+"""What an optimizer does with gradients: in a compiled function of its own, and with variables that are made ahead of a trace."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import libcst as cst
 
@@ -14,9 +14,9 @@ from tflint_perf.records import dataclass
 
 from .compiling import first_parameter
 from .forward_function import Forward, forward_function
-from .optimizer_variables import made_ahead
 
-_TRAINED = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
+_TRAINABLE = frozenset({"trainable_variables", "trainable_weights"})
+_TRAINED = _TRAINABLE | {"variables", "weights"}
 # What a function is given, where it is no other's to see, or may be another one later.
 _GIVEN = frozenset({"model", "layer", "optimizer", "unknown"})
 
@@ -30,10 +30,8 @@ class Update:
     inserted: tuple[Edit, ...]
 
 
-def update_apart(edit: Editor, call: cst.Call) -> Update | None:
-    """Have a compiled function give gradients to the optimizer: `optimizer.apply_gradients(zip(gradients,
-    model.trainable_variables))`; None where that is more than one statement, or can't be compiled."""
-    model, function, statement = edit.model, edit.model.function_at(call), edit.model.statement_of(call)
+def applied(call: cst.CSTNode) -> tuple[cst.BaseExpression, cst.BaseExpression, cst.BaseExpression] | None:
+    """The optimizer, the gradients and the variables of `optimizer.apply_gradients(zip(gradients, model.trainable_variables))`."""
     match call:
         case cst.Call(
             func=cst.Attribute(value=optimizer, attr=cst.Name("apply_gradients")),
@@ -42,16 +40,51 @@ def update_apart(edit: Editor, call: cst.Call) -> Update | None:
                     value=cst.Call(
                         func=cst.Name("zip"), args=[cst.Arg(value=gradients), cst.Arg(value=trained)]
                     )
-                )
+                ),
+                *_,
             ],
-        ) if (
-            isinstance(statement, cst.Expr)
-            and statement.value is call
-            and _has_lines_of_its_own(edit, statement)
         ):
-            pass
-        case _:
-            return None
+            return optimizer, gradients, trained
+    return None
+
+
+def made_ahead(
+    edit: Editor,
+    code: Iterable[cst.CSTNode],
+    is_another: Callable[[cst.BaseExpression], bool],
+    indent: str,
+) -> str:
+    """The lines that make the variables of the optimizers that `code` applies gradients by, and that may be others later.
+
+    The first trace of a `tf.function` may make variables, and no later one. In Keras, `build` makes an optimizer's, and does
+    nothing where they are made; those of the model have to be there.
+    """
+    lines: dict[str, None] = {}
+    for optimizer, _, trained in filter(None, map(applied, code)):
+        if (
+            isinstance(trained, cst.Attribute)
+            and trained.attr.value in _TRAINABLE
+            and edit.model.value(optimizer).kind == "optimizer"
+            and is_another(optimizer)
+        ):
+            ahead = f"{edit.text(optimizer)}.build({edit.text(trained)})"
+            deeper = indent + edit.one_indent(indent)
+            lines[f"{indent}if {edit.text(trained.value)}.built:\n{deeper}{ahead}\n"] = None
+    return "".join(lines)
+
+
+def update_apart(edit: Editor, call: cst.Call) -> Update | None:
+    """Have a compiled function give gradients to the optimizer: `optimizer.apply_gradients(zip(gradients,
+    model.trainable_variables))`; None where that is more than one statement, or can't be compiled."""
+    model, function, statement = edit.model, edit.model.function_at(call), edit.model.statement_of(call)
+    parts = applied(call)
+    if parts is None or len(call.args) > 1:
+        return None
+    optimizer, gradients, trained = parts
+    if not (
+        isinstance(statement, cst.Expr) and statement.value is call and _has_lines_of_its_own(edit, statement)
+    ):
+        return None
     home = function.node if function is not None else edit.outermost_loop(call)
     given = _given(edit, (optimizer, trained), function)
     if not _are_variables(trained) or home is None or isinstance(home, cst.Lambda) or given is None:
