@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.analysis.support import here, model_of
+from tests.commandline import SLOW, CommandLine
 from tflint_perf.analysis.python.dead_code import is_behind_end, never_runs
 
 DEAD = {
@@ -64,3 +67,15 @@ def test_is_behind_the_end_of_the_program(source: str) -> None:
 def test_is_behind_no_end(source: str) -> None:
     model = model_of(source)
     assert not is_behind_end(model.walk, model.infer.names, here(model))
+
+
+@pytest.mark.parametrize(("name", "found"), [("train.py", False), ("train.ipynb", True)])
+def test_cells_of_a_notebook_can_be_run_behind_what_ends_one(
+    tflint_perf: CommandLine, name: str, found: bool
+) -> None:
+    code = SLOW.replace("def train", "exit()\ndef train", 1)
+    cell = {"cell_type": "code", "source": code, "metadata": {}, "outputs": [], "execution_count": None}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    tflint_perf.write(name, code if name.endswith(".py") else json.dumps(notebook))
+    assert code != SLOW
+    assert ("TFP406" in tflint_perf("--select=TFP406", name).out) is found
