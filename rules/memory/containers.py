@@ -8,7 +8,7 @@ from typing import Literal, TypeGuard
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, library
-from tflint_perf.analysis.conventions import names_a_metric, names_evaluation
+from tflint_perf.analysis.conventions import names_a_metric, names_a_part, names_evaluation
 from tflint_perf.analysis.execution.counters import Counters
 from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.execution.loops import Loops
@@ -20,6 +20,7 @@ from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
     descendants,
+    last_name,
     last_statement,
     mentions,
     target_names,
@@ -28,6 +29,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import counts_to
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.new_containers import made_by
 from tflint_perf.analysis.values.parts import Part
@@ -39,6 +41,8 @@ Life = Literal["step", "round", "run", "unknown"]
 
 _GROWING = ("append", "appendleft", "extend")
 _SHRINKING = frozenset(["clear", "pop", "popleft", "popitem", "remove"])
+# A loop that counts to no more makes the layers or parts of one thing.
+_FEW = 16
 # No more than this is kept to be shown.
 _MOST_SHOWN = 100
 
@@ -225,6 +229,38 @@ class Containers(Part):
                 return None
             runs, loop = runs * most, loop.parent
         return runs if {loop} == outer else None
+
+    # Loops that are no step loops
+
+    def is_store(self, addition: Addition) -> bool:
+        """Whether a loop that trains nothing fills the container of `addition` with tensors that it makes, for other
+        loops to read.
+
+        Containers that are passed on or returned are none: layers of a model and time steps end in `tf.concat`.
+        """
+        loop = self._loops.innermost_loop(addition.node)
+        if loop is None or loop.parent is not None or not self._is_long(loop):
+            return False
+        if self._loops.kind(loop) != "none":
+            return False  # one value an epoch is no store
+        made = all(
+            isinstance(value, cst.Call) and library(self._infer.names.qualified(value.func)) == "tensorflow"
+            for value in addition.added
+        )
+        reads = list(self.reads(addition))
+        return (
+            made
+            and bool(reads)
+            and all(isinstance(self._walk.parents.get(read), cst.For | cst.Subscript) for read in reads)
+        )
+
+    def _is_long(self, loop: Loop) -> bool:
+        """Whether `loop` counts to an unknown number, or to more than a few."""
+        stop = counts_to(self._infer, loop.iterable)
+        if stop is None or (isinstance(stop, cst.Name | cst.Attribute) and names_a_part(last_name(stop))):
+            return False  # the layers of a model
+        number = self._infer.integers.most(stop)
+        return number is None or number > _FEW
 
 
 def additions(walk: Walk) -> Iterator[Addition]:

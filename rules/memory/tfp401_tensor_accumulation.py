@@ -71,8 +71,8 @@ class TensorAccumulation(Rule):
 
     Numbers and NumPy values, elements of a dataset, `tf.TensorArray`, compiled code, a `deque` with a maximum length, containers that
     are created again or emptied each epoch, or hold some hundred scalars at most, parts of a tensor that was there before the
-    loop, tensors that a gradient needs, what is kept under `step % n`, and what a loop without training keeps once. A list that
-    nothing reads is dropped. There is no fix where what is kept is not a scalar, or is later used as a
+    loop, tensors that a gradient needs, what is kept under `step % n`, and what a loop without training keeps once, unless it is made there for
+    another loop to read. A list that nothing reads is dropped. There is no fix where what is kept is not a scalar, or is later used as a
     tensor. Large tensors, such as the predictions of each batch, are better kept as NumPy arrays.
 
     ## Sources
@@ -168,7 +168,7 @@ def _remedy(model: Model, addition: Addition) -> str:
 
 def _accumulates(model: Model, addition: Addition) -> bool:
     if not model.is_per_step(addition.node):
-        return False
+        return model.own(Containers).life(addition) == "run" and model.own(Containers).is_store(addition)
     # Memory runs out as soon where a model is only applied.
     if _is_guarded(model, addition) or model.single_passes.hold(addition.node, Passes(of_results=False)):
         return False

@@ -599,6 +599,19 @@ FLAGGED = {
         """,
         [4],
     ),
+    "tensors made for a later loop": (
+        """
+        def run(iterations):
+            factors, x = [], tf.constant(1.0)
+            for _ in range(iterations):
+                factors.append(tf.constant(2.0))
+            for factor in factors:
+                x = x * factor
+            return x
+        run(1000)
+        """,
+        [5],
+    ),
     "a few of each batch, in one list": (
         """
         kept = []
