@@ -184,8 +184,8 @@ def test_verbose_says_which_configuration_counts(tflint_perf: CommandLine) -> No
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_the_report_does_not_depend_on_the_number_of_processes(tflint_perf: CommandLine, jobs: str) -> None:
     for number in range(40):
-        tflint_perf.write(f"{number:02}.py", SLOW)
-    assert tflint_perf.found(*SELECT, "--jobs", jobs) == [f"{number:02}.py: TFP406" for number in range(40)]
+        tflint_perf.write(f"n{number:02}.py", SLOW)
+    assert tflint_perf.found(*SELECT, "--jobs", jobs) == [f"n{number:02}.py: TFP406" for number in range(40)]
 
 
 def test_the_project_s_other_files_call_what_is_linted(tflint_perf: CommandLine) -> None:

@@ -77,9 +77,9 @@ def test_changes_that_are_committed_count_too(repository: Repository) -> None:
 
 def test_a_renamed_file_is_compared_with_what_it_was(repository: Repository) -> None:
     (repository.folder / "src").mkdir()
-    repository.git("mv", "train.py", "src/learn it.py")
-    repository.write("src/learn it.py", TWICE)
-    assert repository.rows() == ["src/learn it.py:16"]
+    repository.git("mv", "train.py", "src/learn_it.py")
+    repository.write("src/learn_it.py", TWICE)
+    assert repository.rows() == ["src/learn_it.py:16"]
 
 
 def test_three_dots_are_where_the_branch_left(repository: Repository) -> None:

@@ -73,7 +73,9 @@ class EagerOpLoop(Rule):
     triggers = ("for ", "while ")
     needs = ("tf.", "tensorflow", "keras")
     fixes = "unsafe"
-    claim = Claim("step time", least=1.5, at="for 50 iterations on a matrix of 64 × 10")
+    claim = Claim(
+        "step time", least=1.5, at="where each step runs a loop of 50 iterations, on a matrix of 64 × 10"
+    )
     adds_up = True
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -105,7 +105,7 @@ class KerasCallInLoop(Rule):
         "step time",
         least=2.0,
         step="a call",
-        at="by `predict`, then by `predict_on_batch`, on batches of one shape",
+        at="`predict` → `predict_on_batch`, on batches of one shape",
     )
     adds_up = True
 

@@ -97,7 +97,7 @@ class TensorAccumulation(Rule):
         "live tensors",
         least=1.5,
         kind="growth",
-        at="of one number: a few hundred bytes, freed with the list alone",
+        at="of one number: a few hundred bytes, freed only when the list is",
     )
     always_on = True
 

@@ -69,7 +69,12 @@ class DatasetCreatedInLoop(Rule):
     needs = ("for ", "while ")
     fixes = "both"
     any_backend = True
-    claim = Claim("step time", least=1.5, step="an epoch", at="larger arrays are copied each time, too")
+    claim = Claim(
+        "step time",
+        least=1.5,
+        step="an epoch",
+        at="for building a dataset, which copies its arrays each time: little of a long epoch",
+    )
 
     def check(self, model: Model) -> Iterator[Report]:
         for rebuild in model.rebuilt.all():

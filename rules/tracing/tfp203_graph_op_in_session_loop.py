@@ -71,7 +71,7 @@ class GraphOpInSessionLoop(Rule):
     name = "graph-op-in-session-loop"
     triggers = ("sess.", "session", "Session")
     fixes = "unsafe"
-    claim = Claim("step time", least=2.0, kind="growth", steps=60, at="which are slow already")
+    claim = Claim("step time", least=2.0, kind="growth", steps=60)
 
     def check(self, model: Model) -> Iterator[Report]:
         for (holder, loop), calls in _by_cause(model).items():

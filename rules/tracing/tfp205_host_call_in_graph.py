@@ -87,6 +87,7 @@ class HostCallInGraph(Rule):
                 found.call,
                 _MESSAGES[found.kind].format(name=found.shown),
                 partial(_use_tensorflow, found),
+                minor=found.kind == "print",  # it misleads, and costs nothing
             )
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.analysis.support import here, model_of
 from tests.rules.support import flagged
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.check import check_source
+from tflint_perf.text.source import Source
 
 HEAD = """
 import gc
@@ -133,12 +138,26 @@ def test_a_step_that_nothing_in_a_training_program_calls_is_left_over() -> None:
     assert flagged("TFP101", HEAD + FIT) == []
 
 
-def test_a_loop_of_steps_that_nothing_calls_is_another_program() -> None:
+def test_another_program_in_the_file_is_left_over_too() -> None:
     loop = "def fit(dataset):\n    for x, y in dataset:\n        print(train_step(x, y).numpy())\n"
-    assert flagged("TFP101", HEAD + loop + FIT)
-    assert flagged("TFP302", HEAD + loop + FIT)
-    model = model_of(HEAD + "def refit():\n    model.fit(here(images), labels)\n" + FIT)
-    assert not model.programs.never_steps(here(model))
+    for program in (FIT, "\nif __name__ == '__main__':\n    serve()\n"):
+        assert flagged("TFP101", HEAD + loop + program) == []
+        assert flagged("TFP302", HEAD + loop + program) == []
+    assert flagged("TFP101", HEAD + loop)
+    assert flagged("TFP302", HEAD + loop + "\nserve()\n")  # a library may set itself up
+
+
+def test_a_file_that_no_import_can_name_counts_if_it_runs_something() -> None:
+    loop = "def fit(dataset):\n    for x, y in dataset:\n        train_step(x, y)\n"
+    rules = frozenset({"TFP101"})
+    for name, run, found in (
+        ("model_v0.1.12.py", "", 0),
+        ("model_v0.1.12.py", "fit(dataset)\n", 1),
+        ("model_v0_1_12.py", "", 1),
+        ("-", "", 1),
+    ):
+        source = Source.from_bytes((HEAD + loop + run).encode(), name)
+        assert len(check_source(source, Settings(root=Path(), rules=rules)).findings) == found
 
 
 USED = {
@@ -154,7 +173,7 @@ USED = {
 @pytest.mark.parametrize("use", USED.values(), ids=USED)
 def test_a_function_is_not_left_over_that(use: str) -> None:
     model = model_of(HEAD.replace("return loss", "here(loss)") + FIT + use)
-    assert not model.programs.never_steps(here(model))
+    assert not model.programs.never_run(here(model))
 
 
 def test_a_removed_name_fails_in_a_function_that_is_left_over_too() -> None:

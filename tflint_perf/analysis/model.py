@@ -248,8 +248,8 @@ class Model(Parts):
 
     The walk runs at once; everything else is worked out when a rule first asks. `text` is the module's source,
     `outside` what is known of other files, `row` gives the rows of calls, loops and functions, as far as they are known,
-    and `form` says whether it is a "script", a "hosted notebook", which Colab or Kaggle runs, an "own notebook", which they do
-    not, or a "notebook", of which nothing is known.
+    and `form` says whether it is a "script", a "loose script", which no import can name, a "hosted notebook", which Colab or
+    Kaggle runs, an "own notebook", which they do not, or a "notebook", of which nothing is known.
     """
 
     def __init__(

@@ -24,18 +24,20 @@ from tflint_perf.records import dataclass
 
 MEASURED_WITH = "TensorFlow 2.21 and Keras 3.15, on two cores or the GPU named"
 HOW_TO_READ_ARROWS = (
-    "A → B: what the slow form took and the fast one; of several sizes, the smallest and the largest. In your program the fast form may "
-    "save nothing, or cost more. "
+    "A → B: what the slow form took and the fast one, +A: what the slow form takes more; of several sizes, the smallest and the largest. "
+    "A step is a whole one of training, after the first. "
 )
 # What stands below a report that tells of costs.
 NOT_YOUR_COSTS = (
-    "In your program, on your device, it may be quite different: `tflint-perf run` and `tflint-perf prove` measure there. Two findings "
+    "In your program, on your device, it may be quite different, and the fast form may save nothing or cost more: `tflint-perf run` and `tflint-perf prove` measure there. Two findings "
     "about the same code save only once."
 )
 # What stands below a table of rules.
 WHAT_COSTS_ARE = (
-    f"Costs come from each rule's own small script, run with {MEASURED_WITH}, and tell of its form and size only. "
-    f"{HOW_TO_READ_ARROWS}On your device, it may all be quite different."
+    f"Costs come from each rule's own small script, run with {MEASURED_WITH}, and hold for its form and size alone. "
+    f"{HOW_TO_READ_ARROWS}In your program, on your device, it may all be quite different, and the fast form may save nothing or cost more. "
+    "A rule is off by default where its cost says why, or where less than half of what it found in programs not seen before was right: "
+    "`tflint-perf rule CODE` tells."
 )
 # A price of the fast form that a message tells, and how. What later steps make good for before so many is soon over.
 _MUCH = 1.5
@@ -44,7 +46,7 @@ _WHAT: Mapping[str, str] = {
     "step time": "in each later step",
     "first step": "in the first step",
     "time per sample": "a sample",
-    "host memory": "host memory",
+    "host memory": "host memory at its peak",
     "peak device memory": "device memory at its peak",
 }
 _PRICES = frozenset(_WHAT)
@@ -129,7 +131,9 @@ def _figure(evidence: Evidence) -> Cost:
 def _cost(evidence: Evidence) -> str:
     claim = evidence.record["claim"]
     say = _WORDS.get((claim["metric"], claim["kind"]), _other)
-    said = cost_over_sizes(evidence.record)
+    # What becomes of a step is told by the steps themselves, at one size.
+    grows = (claim["metric"], claim["kind"]) == ("step time", "growth")
+    said = None if grows else cost_over_sizes(evidence.record)
     if said is None:
         said = say(evidence)
     elif claim["metric"] == "traces":
@@ -161,10 +165,13 @@ def _price(record: Mapping[str, Any]) -> str:
 
 
 def _ahead_until(record: Mapping[str, Any], worse: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """Up to which step the fast form is ahead, where its later steps eat up what it saves in the first."""
-    later = worse.get("step time", ()) if record["claim"]["metric"] == "first step" else ()
-    steps = [float(one["steps"]) for one in later if one["steps"] is not None]
-    return f": it pays only in runs of fewer than {in_range(steps, _tens)} training steps" if steps else ""
+    """Up to which step the fast form is ahead, where its later steps eat up what it saves in the first; or from which on, where
+    they have to make good for the first."""
+    of_first = record["claim"]["metric"] == "first step"
+    others = worse.get("step time" if of_first else "first step", ())
+    steps = [float(one["steps"]) for one in others if one["steps"] is not None]
+    few = "fewer" if of_first else "more"
+    return f": it paid only in runs of {few} than {in_range(steps, _tens)} training steps" if steps else ""
 
 
 def _tens(value: float) -> str:
@@ -182,7 +189,29 @@ def _effect(evidence: Evidence) -> float:
 
 
 def _slowdown(evidence: Evidence) -> str:
-    return slowdown(ratio(_effect(evidence)), evidence.record)
+    """`steps get ever slower: of 60, the first 15 take 55 ms each, the last 15 160 ms; in the fast form all take 1.0 ms`."""
+    steps = evidence.record["steps"]
+    ends = [_took(evidence, "slow", within) for within in ((0, steps / 4), (steps * 3 / 4, steps))]
+    fast = value_of({**evidence.record, "claim": {"metric": "step time", "kind": "ratio"}}, "fast")
+    if None in ends or fast is None:
+        return slowdown(ratio(_effect(evidence)), evidence.record)
+    first, last = (seconds(end) for end in ends if end is not None)
+    quarter = f"{steps // 4:,}"
+    return (
+        f"steps get ever slower: of {steps:,}, the first {quarter} take {first} each and the last {quarter} {last}; "
+        f"in the fast form each takes {seconds(fast)}"
+    )
+
+
+def _took(evidence: Evidence, side: Side, within: tuple[float, float]) -> float | None:
+    """Seconds of a step between two steps of a run: the median over the runs of their means."""
+    start, end = within
+    means = []
+    for run in runs_of(evidence.record, side):
+        timed = [(took, steps) for at, steps, took in run["windows"] if start <= at < end]
+        if timed:
+            means.append(sum(took for took, _ in timed) / sum(steps for _, steps in timed))
+    return median(means) if means else None
 
 
 def _kept_tensors(evidence: Evidence) -> str:

@@ -27,6 +27,7 @@ SIZES_HEADER: Final = ("size", "what it is", "slow", "fast", "effect", "verdict"
 _SUBJECTS: Final[Mapping[str, str]] = {
     "time per sample": "a sample, training included,",
     "first step": "the first step",
+    "host memory": "host memory at its peak (over that before the first step)",
     "peak device memory": "device memory at its peak",
 }
 _TIMES_SIGN: Final = "\N{MULTIPLICATION SIGN}"
@@ -101,7 +102,9 @@ def cost_over_sizes(record: Mapping[str, Any]) -> str | None:
         figures = [cost.slow for cost in costs]
         if max(figures) <= _ONE * min(figures):
             return around.format(in_range(figures, say))
-        return _at_sizes(costs, figures, kind, say, around)
+        first, last = costs[0], costs[-1]
+        plus = "+" if around.startswith("+") else ""
+        return f"{around.format(say(first.slow))} ({first.what}), {plus}{say(last.slow)} ({last.what})"
     metric = record["claim"]["metric"]
     ends = [f"{became(cost.slow, cost.fast, metric)} ({cost.what})" for cost in (costs[0], costs[-1])]
     return f"{subject(metric, record['sizes'][0]['step'])} {', '.join(ends)}"
@@ -151,23 +154,6 @@ def _growth(record: Mapping[str, Any]) -> tuple[Callable[[float], str], str]:
 def _whole(value: float) -> str:
     """How many each step; the first steps of a run may be the only ones without."""
     return count(round(value)) if abs(value - round(value)) < _HARDLY * value else count(value)
-
-
-def _at_sizes(
-    costs: Sequence[SizedCost],
-    figures: Sequence[float],
-    kind: Behaviour,
-    say: Callable[[float], str],
-    around: str,
-) -> str:
-    """Figures of the sizes, and these: `from` that of the least to that of the largest, where what they show goes with size."""
-    (_, at_low), (_, at_high) = (
-        end((value, cost.at) for value, cost in zip(figures, costs, strict=True)) for end in (min, max)
-    )
-    said, first, last = around.format(in_range(figures, say)), costs[0].at, costs[-1].at
-    if kind == "depends" and {at_low, at_high} == {first, last}:
-        return f"{said}, from {at_low:,} to {at_high:,} {costs[0].of}"
-    return f"{said}, at {first:,} to {last:,} {costs[0].of}"
 
 
 def in_range(figures: Sequence[float], say: Callable[[float], str]) -> str:

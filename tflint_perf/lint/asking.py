@@ -98,13 +98,15 @@ def _ask(rule: type[Rule], model: Model) -> list[Report]:
 def against(rule: type[Rule], model: Model, node: cst.CSTNode) -> str:
     """Why what a rule reports of a place is no finding, as a clause; "" for a finding."""
     # In a notebook, other cells can be run behind what ends one.
-    ended = model.form == "script" and is_behind_end(model.walk, model.infer.names, node)
+    ended = "script" in model.form and is_behind_end(model.walk, model.infer.names, node)
     if ended or never_runs(model.walk, node):
         return "this code never runs"
     if _is_left_out(model, node):
         return "no step runs this code"
-    if rule.claim is not None and not rule.of_programs and model.programs.never_steps(node):
-        return "the program trains, and nothing calls this function"
+    if rule.claim is not None and model.form == "loose script" and not model.programs.is_one():
+        return "no import can name this file, and it runs nothing of its own"
+    if rule.claim is not None and not rule.of_programs and model.programs.never_run(node):
+        return "the file is a program, and nothing calls this function"
     if rule.adds_up and _is_run_a_few_times(model, node):
         return f"a program is seen to run this code less than {FEW_IN_ALL} times in all"
     if rule.adds_up and model.pauses.are_around(node):

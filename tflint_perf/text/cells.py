@@ -14,7 +14,7 @@ from tflint_perf.text.json_spans import Value
 from tflint_perf.text.magics import Range, mask
 from tflint_perf.text.syntax import Fault, fault_of
 
-Form = Literal["script", "own notebook", "notebook", "hosted notebook"]
+Form = Literal["script", "loose script", "own notebook", "notebook", "hosted notebook"]
 
 _TEXT = re.compile(r"[^\r\n]")
 _ROW_END = re.compile(r"\r\n|\r|\n")

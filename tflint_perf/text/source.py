@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import field
 from itertools import pairwise
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from tflint_perf.errors import EditError, SourceError
@@ -62,8 +63,12 @@ class Source:
 
     @property
     def form(self) -> Form:
-        """What kind of file it is, by whoever saved it last."""
-        return "script" if isinstance(self._file, PythonFile) else self._file.form
+        """What kind of file it is: of a notebook, by whoever saved it last; of a script, by whether an import can name it."""
+        if not isinstance(self._file, PythonFile):
+            return self._file.form
+        name = PureWindowsPath(self.path).name  # either separator
+        is_loose = name.endswith(".py") and not name.removesuffix(".py").isidentifier()
+        return "loose script" if is_loose else "script"
 
     @property
     def written(self) -> str:

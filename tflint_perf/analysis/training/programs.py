@@ -11,8 +11,10 @@ from functools import lru_cache
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, has, last_names
+from tflint_perf.analysis.execution.left_on import is_main_guard
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steps import GradientStep, GradientSteps
+from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function
@@ -155,15 +157,24 @@ class Programs(Part):
             for step in self._steps.all()
         )
 
-    def never_steps(self, node: cst.CSTNode) -> bool:
-        """Whether running the file trains, and `node` would be run per step by calls alone that nobody makes: the function
-        around it is left over from an earlier version of the program. One that trains by itself is another program."""
+    def never_run(self, node: cst.CSTNode) -> bool:
+        """Whether the file is a program, and nothing calls the function around `node`: it is left over from an earlier
+        version of the program, or another one that is not run."""
         function = self._outermost(node)
-        if function is None or self._loops.is_per_step(node) or self._loops.has_step_loop(function):
-            return False
-        if any(map(self._train_calls.fits, function.calls)):
-            return False
-        return self.trains() and self._is_left_over(function, frozenset())
+        return (
+            function is not None
+            and self._is_left_over(function, frozenset())
+            and (self.trains() or self._has_main_guard())
+        )
+
+    @remembered
+    def _has_main_guard(self) -> bool:
+        """Whether the file says what running it does, by `if __name__ == "__main__"`."""
+        return "__main__" in self._text and any(
+            is_main_guard(condition)
+            for call in self._walk.module_calls
+            for condition in conditions(self._walk, call)
+        )
 
     def _outermost(self, node: cst.CSTNode) -> Function | None:
         function = self._calls.function_at(node)
@@ -259,11 +270,16 @@ class Programs(Part):
             not dotted
             or has(dotted, "runs-program")
             or bool(self._infer.value(call.func).paths)
-            or any(
-                isinstance(arg.value, cst.Name | cst.Attribute | cst.Lambda) and not is_constant(arg.value)
-                for arg in call.args
-            )
+            or any(map(self._may_be_own_code, call.args))
         )
+
+    def _may_be_own_code(self, arg: cst.Arg) -> bool:
+        """Whether what a call is given may be a function of the project: no name of a library is."""
+        value = arg.value
+        if not isinstance(value, cst.Name | cst.Attribute | cst.Lambda) or is_constant(value):
+            return False
+        of_library = self._infer.names.qualified(value) and not self._infer.value(value).paths
+        return not of_library
 
     @remembered
     def _reached(self) -> dict[Function, None]:
