@@ -93,7 +93,7 @@ COSTS: dict[str, dict[str, Any]] = {
     "CPU: a step 1.2 s → 1.0 ms": result(run(1.234), value=1234.0),
     "CPU: a step 1.0 ms both": result(run(0.00101), value=1.01),
     "CPU: a sample, training included, 17 → 1.0 ms": result(metric="time per sample"),
-    "CPU: steps get ever slower: of 100, the first 25 take 17 ms each and the last 25 17 ms; in the fast form each takes 1.0 ms": result(
+    "CPU: steps get ever slower: of 100, the first 25 take 17 ms each and the last 25 take 17 ms each; in the fast form all take 1.0 ms": result(
         value=2.14, kind="growth"
     ),
     "CPU: +1 tensor kept a step": result(
@@ -108,7 +108,7 @@ COSTS: dict[str, dict[str, Any]] = {
     "CPU: a new trace each step, 99 ms each": result(
         run(0.1, traces=100), value=4.0, metric="traces", kind="growth"
     ),
-    "CPU: 25 traces in 100 steps, where 1 is enough, 400 ms each": result(
+    "CPU: 25 → 1 traces in 100 steps, 400 ms each": result(
         run(0.1, traces=25), value=4.0, metric="traces", kind="growth"
     ),
     "CPU: the first step 1.5 s → 500 ms": result(
@@ -121,8 +121,8 @@ COSTS: dict[str, dict[str, Any]] = {
         value=134.0,
         metric="device memory",
     ),
-    "CPU: a step 17 → 1.0 ms, so the rule is off by default; not measured on a GPU": REFUTED,
-    "CPU: a step 16 → 1.0 ms, so the rule is off by default; not measured on a GPU": result(
+    "CPU: a step 17 → 1.0 ms: less than the 2× that the rule claims, so it is off by default; not measured on a GPU": REFUTED,
+    "CPU: a step 16 → 1.0 ms: not surely the 2× that the rule claims, so it is off by default; not measured on a GPU": result(
         run(0.016), value=2.01, verdict="inconclusive"
     ),
 }
@@ -177,20 +177,22 @@ def test_no_finding_says_what_its_rules_script_cost(tflint_perf: CommandLine, fo
 @pytest.mark.usefixtures("recorded")
 def test_a_report_tells_below_it_what_each_rules_script_cost(tflint_perf: CommandLine) -> None:
     tflint_perf.write("slow.py", SLOW)
-    *_, head, told, last = tflint_perf("--select=TFP1,TFP406").out.splitlines()
+    *_, head, told, not_told, last = tflint_perf("--select=TFP1,TFP406").out.splitlines()
     assert head.startswith("Measured in the rules' own small scripts, not in your program (TensorFlow ")
     assert told == f"  TFP406 {COST}"
+    assert not_told == "  Not measured: what is found here of TFP101"
     assert last == HOW_TO_READ_ARROWS + NOT_YOUR_COSTS
 
 
-def test_it_says_how_to_read_arrows_where_there_are_some(
-    tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_says_how_to_read_a_plus(tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     grows = on_record(result(run(0.1, tensors=1.0), value=8.0, metric="live tensors", kind="growth"))
     monkeypatch.setattr(cost, "all_evidence", lambda **_: {"TFP406": grows})
     tflint_perf.write("slow.py", SLOW)
     *_, told, last = tflint_perf("--select=TFP406").out.splitlines()
-    assert (told, last) == ("  TFP406 CPU: +1 tensor kept a step", NOT_YOUR_COSTS)
+    assert (told, last) == (
+        "  TFP406 CPU: +1 tensor kept a step",
+        HOW_TO_READ_ARROWS + NOT_YOUR_COSTS,
+    )
 
 
 @pytest.mark.usefixtures("recorded")

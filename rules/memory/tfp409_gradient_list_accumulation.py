@@ -67,7 +67,7 @@ class GradientListAccumulation(Rule):
         "step time",
         least=1.2,
         step="a micro-batch",
-        at="its compiled gradients included, at 10 variables and an update every 4",
+        at="its compiled gradients included, at 10 variables and an update every 4 micro-batches",
     )
     adds_up = True
 

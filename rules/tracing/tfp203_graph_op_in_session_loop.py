@@ -71,7 +71,13 @@ class GraphOpInSessionLoop(Rule):
     name = "graph-op-in-session-loop"
     triggers = ("sess.", "session", "Session")
     fixes = "unsafe"
-    claim = Claim("step time", least=2.0, kind="growth", steps=60)
+    claim = Claim(
+        "step time",
+        least=2.0,
+        kind="growth",
+        steps=60,
+        at="for a confusion matrix that each step adds to the graph",
+    )
 
     def check(self, model: Model) -> Iterator[Report]:
         for (holder, loop), calls in _by_cause(model).items():

@@ -25,7 +25,7 @@ from tflint_perf.records import dataclass
 MEASURED_WITH = "TensorFlow 2.21 and Keras 3.15, on two cores or the GPU named"
 HOW_TO_READ_ARROWS = (
     "A → B: what the slow form took and the fast one, +A: what the slow form takes more; of several sizes, the smallest and the largest. "
-    "A step is a whole one of training, after the first. "
+    "A step is a whole one of training, after the first, which takes longer where code is compiled. "
 )
 # What stands below a report that tells of costs.
 NOT_YOUR_COSTS = (
@@ -141,7 +141,12 @@ def _cost(evidence: Evidence) -> str:
     of = f", {claim['at']}" if claim.get("at") else ""
     if evidence.verdict != "confirmed":
         elsewhere = "" if evidence.kind == "gpu" else "; not measured on a GPU"
-        return f"{evidence.where}: {said}{of}, so the rule is off by default{elsewhere}"
+        short = "less than" if evidence.verdict == "refuted" else "not surely"
+        at = ", at a size between" if behaviour(evidence.record) is not None else ""
+        return (
+            f"{evidence.where}: {said}{of}: {short} the {claim['least']:g}× that the rule claims{at}, so it is off by "
+            f"default{elsewhere}"
+        )
     off = ", so the rule is off by default" if evidence.is_lost_again else ""
     return f"{evidence.where}: {said}{of}{_price(evidence.record)}{off}"
 
@@ -189,7 +194,7 @@ def _effect(evidence: Evidence) -> float:
 
 
 def _slowdown(evidence: Evidence) -> str:
-    """`steps get ever slower: of 60, the first 15 take 55 ms each, the last 15 160 ms; in the fast form all take 1.0 ms`."""
+    """`steps get ever slower: of 60, the first 15 take 55 ms each and the last 15 take 160 ms each; in the fast form all take 1.0 ms`."""
     steps = evidence.record["steps"]
     ends = [_took(evidence, "slow", within) for within in ((0, steps / 4), (steps * 3 / 4, steps))]
     fast = value_of({**evidence.record, "claim": {"metric": "step time", "kind": "ratio"}}, "fast")
@@ -198,8 +203,8 @@ def _slowdown(evidence: Evidence) -> str:
     first, last = (seconds(end) for end in ends if end is not None)
     quarter = f"{steps // 4:,}"
     return (
-        f"steps get ever slower: of {steps:,}, the first {quarter} take {first} each and the last {quarter} {last}; "
-        f"in the fast form each takes {seconds(fast)}"
+        f"steps get ever slower: of {steps:,}, the first {quarter} take {first} each and the last {quarter} take {last} each; "
+        f"in the fast form all take {seconds(fast)}"
     )
 
 
@@ -250,7 +255,7 @@ def _traces(evidence: Evidence) -> str:
     # How many there are depends on how many different shapes there are.
     steps = evidence.record["steps"]
     enough = count((value_of(evidence.record, "fast") or 0.0) * steps)
-    said = f"{count(traces * steps)} traces in {steps:,} steps, where {enough} {'is' if enough == '1' else 'are'} enough"
+    said = f"{count(traces * steps)} → {enough} traces in {steps:,} steps"
     return f"{said}{_time_of_traces(evidence)}"
 
 

@@ -27,7 +27,7 @@ SIZES_HEADER: Final = ("size", "what it is", "slow", "fast", "effect", "verdict"
 _SUBJECTS: Final[Mapping[str, str]] = {
     "time per sample": "a sample, training included,",
     "first step": "the first step",
-    "host memory": "host memory at its peak (over that before the first step)",
+    "host memory": "host memory at its peak (over that of TensorFlow alone)",
     "peak device memory": "device memory at its peak",
 }
 _TIMES_SIGN: Final = "\N{MULTIPLICATION SIGN}"

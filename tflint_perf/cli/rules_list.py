@@ -46,7 +46,7 @@ def cost_in_words(rule: RuleInfo, on_record: OnRecord) -> str:
     if rule.claim is None:
         return "none: about a comment" if rule.code in OWN_RULES else "not time, but whether it works"
     known = status(rule, evidence)
-    return "not measured: needs a GPU" if known == "not measurable" else known
+    return "not measured: a GPU is needed, and none has tried it" if known == "not measurable" else known
 
 
 def rules_text(rules: Rules, on_record: OnRecord, style: Style) -> Iterator[str]:

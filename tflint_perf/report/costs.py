@@ -16,6 +16,7 @@ from tflint_perf.catalogue.cost import (
     figures_on_record,
 )
 from tflint_perf.catalogue.figures import seconds
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.finding import Finding
 
 if TYPE_CHECKING:
@@ -69,7 +70,16 @@ def of_rules(entries: Iterable[Entry], style: Style) -> Iterator[str]:
     yield f"Measured in the rules' own small scripts, not in your program ({MEASURED_WITH}):"
     said = [f"{cost_on_record(code)}{_of_some(code, entries)}" for code in codes]
     yield from (f"  {style.code(code)} {cost}" for code, cost in zip(codes, said, strict=True))
-    yield f"{HOW_TO_READ_ARROWS if any('→' in cost for cost in said) else ''}{NOT_YOUR_COSTS}"
+    if others := _not_measured({entry.finding.code for entry in entries} - set(codes)):
+        yield f"  Not measured: what is found here of {', '.join(map(style.code, others))}"
+    has_figures = any("→" in cost or "+" in cost for cost in said)
+    yield f"{HOW_TO_READ_ARROWS if has_figures else ''}{NOT_YOUR_COSTS}"
+
+
+def _not_measured(codes: Iterable[str]) -> list[str]:
+    """The rules among `codes` that claim to cost something."""
+    rules = catalogue()
+    return sorted(code for code in codes if code in rules and rules[code].claim is not None)
 
 
 def _of_some(code: str, entries: Sequence[Entry]) -> str:
