@@ -127,8 +127,8 @@ def test_what_one_size_showed_is_said_as_before(record: dict[str, Any]) -> None:
 def test_a_claim_that_did_not_hold_says_so() -> None:
     refuted = sized([(0.0097, 0.001), (0.012, 0.01), (0.5, 0.5)], verdict="refuted")
     assert cost_of(on_record(refuted)) == (
-        f"{OURS}a step 9.7 → 1.0 ms (small enough), 500 ms both (large enough): "
-        "less than the 2× that the rule claims, at a size between, so it is off by default; not measured on a GPU"
+        f"{OURS}a step 9.7 → 1.0 ms (small enough), 500 ms both (large enough); "
+        "off by default, as at a size between that is less than 2×; not measured on a GPU"
     )
 
 

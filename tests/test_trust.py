@@ -108,7 +108,7 @@ COSTS: dict[str, dict[str, Any]] = {
     "CPU: a new trace each step, 99 ms each": result(
         run(0.1, traces=100), value=4.0, metric="traces", kind="growth"
     ),
-    "CPU: 25 → 1 traces in 100 steps, 400 ms each": result(
+    "CPU: traces in 100 steps 25 → 1, 400 ms each": result(
         run(0.1, traces=25), value=4.0, metric="traces", kind="growth"
     ),
     "CPU: the first step 1.5 s → 500 ms": result(
@@ -121,8 +121,8 @@ COSTS: dict[str, dict[str, Any]] = {
         value=134.0,
         metric="device memory",
     ),
-    "CPU: a step 17 → 1.0 ms: less than the 2× that the rule claims, so it is off by default; not measured on a GPU": REFUTED,
-    "CPU: a step 16 → 1.0 ms: not surely the 2× that the rule claims, so it is off by default; not measured on a GPU": result(
+    "CPU: a step 17 → 1.0 ms; off by default, as that is less than 2×; not measured on a GPU": REFUTED,
+    "CPU: a step 16 → 1.0 ms; off by default, as that is not surely 2×; not measured on a GPU": result(
         run(0.016), value=2.01, verdict="inconclusive"
     ),
 }
@@ -180,7 +180,7 @@ def test_a_report_tells_below_it_what_each_rules_script_cost(tflint_perf: Comman
     *_, head, told, not_told, last = tflint_perf("--select=TFP1,TFP406").out.splitlines()
     assert head.startswith("Measured in the rules' own small scripts, not in your program (TensorFlow ")
     assert told == f"  TFP406 {COST}"
-    assert not_told == "  Not measured: what is found here of TFP101"
+    assert not_told == "  No figures: TFP101 (not measured)"
     assert last == HOW_TO_READ_ARROWS + NOT_YOUR_COSTS
 
 

@@ -122,7 +122,7 @@ class HostSyncPerStep(Rule):
         "step time",
         least=1.05,
         needs_gpu=True,
-        at="for printing the loss of each compiled step instead of each hundredth, where the host does nothing else; what else it does in the loop waits for the device as well, and adds to that",
+        at="for printing the loss of each compiled step instead of each hundredth, in a loop with no other work on the host; such work could no longer overlap with the device, so more would be lost",
     )
     adds_up = True
 

@@ -70,7 +70,7 @@ class FeedDictLoop(Rule):
     claim = Claim(
         "step time",
         least=1.1,
-        at="where a simulated disk takes 5 ms for each batch, which a pipeline reads during the step before: no more than the shorter of the two is saved; arrays in memory were not measured",
+        at="where a simulated disk takes 5 ms for each batch, which a pipeline reads during the step before: no more than the shorter of reading and computing is saved; arrays in memory were not measured",
     )
     opt_in = True
 

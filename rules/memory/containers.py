@@ -19,10 +19,12 @@ from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import (
     callee_name,
+    calls_below,
     descendants,
     last_name,
     last_statement,
     mentions,
+    same_code,
     target_names,
     whole_of,
 )
@@ -309,6 +311,8 @@ def _items(value: cst.BaseExpression, method: str) -> tuple[cst.BaseExpression, 
 
 
 _GRADIENT = ("gradient", "gradients", "apply_gradients")
+# What makes one of all that a list holds: ops, and NumPy.
+_COMBINING = ("combines", "joins-arrays", "makes-array")
 _IN_ARGUMENTS = (cst.Arg, cst.Element, cst.DictElement, cst.List, cst.Tuple, cst.Dict)
 
 
@@ -363,11 +367,28 @@ class Kept(Part):
         found = filter(None, map(self._infer.bindings_reaching, names))
         return any(binding.kind == "param" for _, bindings in found for binding in bindings)
 
-    def is_used_up(self, addition: Addition) -> bool:
+    def is_replaced(self, addition: Addition) -> bool:
+        """Whether one tensor or array of all that the list of `addition` holds takes its place, in the function that fills
+        it: `outputs = np.concatenate(outputs)`."""
+        function = self._calls.function_at(addition.node)
+        replacing = (
+            binding.value
+            for binding in self._infer.given_to(addition.container)
+            if binding.value is not None and self._calls.function_at(binding.node) is function
+        )
+        return any(
+            has(builtin_or_qualified(self._infer, call.func), *_COMBINING)
+            and any(same_code(arg.value, addition.container) for arg in call.args)
+            for value in replacing
+            for call in calls_below(value)
+        )
+
+    def is_used_up(self, addition: Addition, *, arrays: bool = False) -> bool:
         """Whether all that the list of `addition` holds goes into ops, right after the loop that fills it and as often
         as it is made.
 
-        It is then parts of a computation: `tf.stack(outputs)`. In an evaluation, so are numbers for a mean.
+        It is then parts of a computation: `tf.stack(outputs)`, or of one array, where `arrays` count as well. In an
+        evaluation, so are numbers for a mean.
         """
         container = addition.container
         found = self._infer.bindings_reaching(container) if isinstance(container, cst.Name) else None
@@ -383,19 +404,21 @@ class Kept(Part):
                 read,
                 reduced=function is not None
                 and bool(names_evaluation(function.name) or names_a_metric(function.name)),
+                arrays=arrays,
             )
             for read in reads
         )
 
-    def _is_combined(self, node: cst.CSTNode, *, reduced: bool) -> bool:
-        """Whether an op makes one tensor of what a list holds; where it may be `reduced`, also NumPy one number."""
+    def _is_combined(self, node: cst.CSTNode, *, reduced: bool, arrays: bool) -> bool:
+        """Whether an op makes one tensor of what a list holds; where there may be `arrays`, also NumPy one array, and where
+        it may be `reduced`, one number."""
         parent = self._walk.parents.get(node)
         while isinstance(parent, _IN_ARGUMENTS):
             parent = self._walk.parents.get(parent)
         if not isinstance(parent, cst.Call) or parent.func is node:
             return False
         name = builtin_or_qualified(self._infer, parent.func)
-        return has(name, "combines") or (reduced and has(name, "one-number"))
+        return has(name, *_COMBINING[: None if arrays else 1]) or (reduced and has(name, "one-number"))
 
     def use_as_tensor(self, addition: Addition, *, besides_ops: bool = False) -> cst.CSTNode | None:
         """Where what `addition` keeps is asked for what only a tensor can do; with `besides_ops`, what takes a list of

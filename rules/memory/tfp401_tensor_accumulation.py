@@ -192,12 +192,16 @@ def _is_guarded(model: Model, addition: Addition) -> bool:
 
 
 def _is_wanted(model: Model, addition: Addition) -> bool:
-    """Whether the program needs what `addition` keeps, as tensors of a computation or as scalars for a number at its
-    end."""
-    if not model.own(Kept).is_used_up(addition):
+    """Whether the program needs what `addition` keeps: as tensors of a computation, as scalars for a number at its end, or
+    as one large array, which takes as much memory."""
+    of_list, kept = model.own(Kept), _tensors(model, addition)
+    if of_list.is_replaced(addition):
+        return True
+    if all(model.scalars.is_scalar(each) is False for each in kept):
+        return of_list.is_used_up(addition, arrays=model.function_at(addition.node) is not None)
+    if not of_list.is_used_up(addition):
         return False
-    kept = _tensors(model, addition)
-    return model.own(Kept).use_as_tensor(addition) is not None or all(map(model.scalars.may_be_scalar, kept))
+    return of_list.use_as_tensor(addition) is not None or all(map(model.scalars.may_be_scalar, kept))
 
 
 def _tensors(model: Model, addition: Addition) -> list[cst.BaseExpression]:

@@ -77,7 +77,7 @@ class UnbatchedDataset(Rule):
         "time per sample",
         least=5.0,
         tolerance=1e-4,
-        at="for a linear model that both forms update once an epoch; a loop with an update for each batch makes fewer of them with larger batches, and learns otherwise",
+        at="for a linear model that both forms update once an epoch; a loop with an update for each batch makes fewer updates with larger batches, and learns differently",
     )
     always_on = True
 

@@ -73,7 +73,7 @@ class DatasetCreatedInLoop(Rule):
         "step time",
         least=1.5,
         step="an epoch",
-        at="for building a dataset, which copies its arrays each time: little here (26 MB in the longer epoch), more with larger ones",
+        at="for building a dataset, which copies its arrays each time, 26 MB in the longer epoch",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -80,7 +80,7 @@ class MisplacedCache(Rule):
     claim = Claim(
         "step time",
         least=2.0,
-        at="from the second epoch on, for decoding a batch of 64 JPEG images of 128 × 128 anew, where training takes less than that; a longer step hides it; the fast form keeps one epoch of decoded images in memory, the slow one adds another with each epoch",
+        at="from the second epoch on, for decoding a batch of 64 JPEG images of 128 × 128 anew; once training on a batch takes longer than preparing it, nothing is saved; the fast form keeps one epoch of decoded images in memory, the slow one adds another with each epoch",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -75,7 +75,11 @@ class PythonValueArgument(Rule):
     fixes = "unsafe"
     bold = True
     claim = Claim(
-        "traces", least=1.5, kind="growth", steps=60, at="as each brings a new value, for a linear classifier"
+        "traces",
+        least=1.5,
+        kind="growth",
+        steps=60,
+        at="as each step brings a new value, for a linear classifier",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

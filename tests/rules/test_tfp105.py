@@ -487,6 +487,16 @@ SILENT = {
 }
 
 FLAGGED = {
+    "one sample, by one of the inputs that have names": (
+        """
+        import tensorflow as tf
+        model = tf.keras.models.load_model("policy.keras")
+        while True:
+            answers = model.predict({"prices": np.array(state[0]), "budget": np.array([state[1]])})
+            state = act(int(answers))
+        """,
+        [5],
+    ),
     "many batches that a command shows, and a few in a function that anybody may call": (
         """
         import click

@@ -46,6 +46,22 @@ FINDER = """
             finder.find(image, read_sizes())
         """
 SILENT = {
+    "what a function collects for one array": """
+        def features():
+            found = []
+            for x, y in dataset:
+                found.append(model(x))
+            return np.concatenate(found)
+        """,
+    "what one tensor takes the place of": """
+        class Operator:
+            def answer(self, inputs):
+                self.values = []
+                for x in inputs:
+                    self.values.append(self.model(x[None]))
+                self.values = tf.stack(self.values).numpy()
+                return self.values
+        """,
     "outputs of which parts go into ops right behind the loop": FINDER.format(library="tf"),
     "some hundred losses in all, in rows with others": """
         def fit(epochs=100):
@@ -515,16 +531,6 @@ FLAGGED = {
             for x, y in dataset:
                 losses.append(train_step(x, y))
             print(np.mean(losses))
-        """,
-        [5],
-    ),
-    "what NumPy joins": (
-        """
-        def features():
-            found = []
-            for x, y in dataset:
-                found.append(model(x))
-            return np.concatenate(found)
         """,
         [5],
     ),

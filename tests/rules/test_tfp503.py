@@ -176,6 +176,13 @@ FLAGGED = {
         [6, 7],
     ),
     "a random layer": ("flip = tf.keras.layers.RandomFlip()\nsource.map(lambda x, y: (flip(x, training=True), y))", [2]),
+    "random layers of a list": (
+        "class Augment(tf.keras.layers.Layer):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.ways = [tf.keras.layers.RandomFlip(), tf.keras.layers.RandomZoom(0.2)]\n"
+        "    def call(self, x):\n        for way in self.ways:\n            x = way(x)\n        return x\n"
+        "source.map(Augment())",
+        [9],
+    ),
     "a table": ("single.map(lambda x: table.lookup(x))", [1]),
     "a table by the type of a parameter": (
         "def load(words: tf.lookup.StaticHashTable):\n    def to_ids(x):\n        return words.lookup(x)\n"

@@ -141,12 +141,9 @@ def _cost(evidence: Evidence) -> str:
     of = f", {claim['at']}" if claim.get("at") else ""
     if evidence.verdict != "confirmed":
         elsewhere = "" if evidence.kind == "gpu" else "; not measured on a GPU"
-        short = "less than" if evidence.verdict == "refuted" else "not surely"
-        at = ", at a size between" if behaviour(evidence.record) is not None else ""
-        return (
-            f"{evidence.where}: {said}{of}: {short} the {claim['least']:g}× that the rule claims{at}, so it is off by "
-            f"default{elsewhere}"
-        )
+        at = "at a size between " if behaviour(evidence.record) is not None else ""
+        short = f"{at}that is {'less than' if evidence.verdict == 'refuted' else 'not surely'}"
+        return f"{evidence.where}: {said}{of}; off by default, as {short} {claim['least']:g}×{elsewhere}"
     off = ", so the rule is off by default" if evidence.is_lost_again else ""
     return f"{evidence.where}: {said}{of}{_price(evidence.record)}{off}"
 
@@ -255,7 +252,7 @@ def _traces(evidence: Evidence) -> str:
     # How many there are depends on how many different shapes there are.
     steps = evidence.record["steps"]
     enough = count((value_of(evidence.record, "fast") or 0.0) * steps)
-    said = f"{count(traces * steps)} → {enough} traces in {steps:,} steps"
+    said = f"traces in {steps:,} steps {count(traces * steps)} → {enough}"
     return f"{said}{_time_of_traces(evidence)}"
 
 

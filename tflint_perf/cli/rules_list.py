@@ -46,7 +46,11 @@ def cost_in_words(rule: RuleInfo, on_record: OnRecord) -> str:
     if rule.claim is None:
         return "none: about a comment" if rule.code in OWN_RULES else "not time, but whether it works"
     known = status(rule, evidence)
-    return "not measured: a GPU is needed, and none has tried it" if known == "not measurable" else known
+    return (
+        "not measured: its script needs a GPU, and has not been run on one"
+        if known == "not measurable"
+        else known
+    )
 
 
 def rules_text(rules: Rules, on_record: OnRecord, style: Style) -> Iterator[str]:

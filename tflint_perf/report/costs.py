@@ -71,15 +71,18 @@ def of_rules(entries: Iterable[Entry], style: Style) -> Iterator[str]:
     said = [f"{cost_on_record(code)}{_of_some(code, entries)}" for code in codes]
     yield from (f"  {style.code(code)} {cost}" for code, cost in zip(codes, said, strict=True))
     if others := _not_measured({entry.finding.code for entry in entries} - set(codes)):
-        yield f"  Not measured: what is found here of {', '.join(map(style.code, others))}"
+        yield f"  No figures: {', '.join(f'{style.code(code)} ({why})' for code, why in others)}"
     has_figures = any("→" in cost or "+" in cost for cost in said)
     yield f"{HOW_TO_READ_ARROWS if has_figures else ''}{NOT_YOUR_COSTS}"
 
 
-def _not_measured(codes: Iterable[str]) -> list[str]:
-    """The rules among `codes` that claim to cost something."""
+def _not_measured(codes: Iterable[str]) -> list[tuple[str, str]]:
+    """The rules among `codes` that claim to cost something, and why no figure is told of them."""
     rules = catalogue()
-    return sorted(code for code in codes if code in rules and rules[code].claim is not None)
+    claiming = sorted(code for code in codes if code in rules and rules[code].claim is not None)
+    return [
+        (code, "other code was measured" if figures_on_record(code) else "not measured") for code in claiming
+    ]
 
 
 def _of_some(code: str, entries: Sequence[Entry]) -> str:

@@ -66,9 +66,8 @@ class Source:
         """What kind of file it is: of a notebook, by whoever saved it last; of a script, by whether an import can name it."""
         if not isinstance(self._file, PythonFile):
             return self._file.form
-        name = PureWindowsPath(self.path).name  # either separator
-        is_loose = name.endswith(".py") and not name.removesuffix(".py").isidentifier()
-        return "loose script" if is_loose else "script"
+        # What is left behind the last dot is what Python imports from a package.
+        return "loose script" if "." in PureWindowsPath(self.path).stem else "script"
 
     @property
     def written(self) -> str:

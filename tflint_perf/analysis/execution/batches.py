@@ -117,7 +117,7 @@ class Batches:
         if any(keyword_argument(call, name) is not None for name in _OF_WHOLE_DATASETS):
             return False
         # The inputs of one model are as many.
-        inputs = [e.value for e in given.elements] if isinstance(given, cst.List) else [given]
+        inputs = _inputs(given)
         if self._are_one_batch(call, inputs):
             return not self._is_trial(call)
         if not any(map(self._is_one_batch, inputs)) and not self._are_told_their_size(call, inputs):
@@ -349,6 +349,14 @@ class Batches:
             return [node]
         values = [b.value for b in self._infer.bindings(node) if b.value is not None]
         return [node, *values]
+
+
+def _inputs(given: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What a model is given for each of its inputs: `[left, right]`, `{"left": left, "right": right}`."""
+    match given:
+        case cst.List(elements=elements) | cst.Dict(elements=elements):
+            return [element.value for element in elements]
+    return [given]
 
 
 def _batch_size(call: cst.Call) -> cst.BaseExpression | None:

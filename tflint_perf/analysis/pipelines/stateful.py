@@ -277,7 +277,8 @@ class Statefulness(Part):
         return "stateless" if self._is_about_nothing(call, function) else _of_callee_unseen(func)
 
     def _of_makers(self, node: cst.BaseExpression) -> Nature | None:
-        """The nature of an object by what makes it: a table, a random layer, a model of such layers; None for others."""
+        """The nature of an object by what makes it: a table, a random layer, a model of such layers, each of a list of them;
+        None for others."""
         if isinstance(node, cst.Name):
             bindings = self._infer.bindings(node)
             if any(self._is_table(binding) for binding in bindings):
@@ -285,7 +286,13 @@ class Statefulness(Part):
         else:
             bindings = self._infer.classes.bindings_of(node) if isinstance(node, cst.Attribute) else []
         made = [call for b in bindings if b.value is not None for call in calls_below(b.value)]
-        natures = {_of_name(self._infer.names.qualified(call.func)) for call in made}
+        natures: set[Nature | None] = {_of_name(self._infer.names.qualified(call.func)) for call in made}
+        # `for augment in self.augmentations`
+        natures |= {
+            self._of_makers(b.value)
+            for b in bindings
+            if b.kind == "for" and isinstance(b.value, cst.Attribute) and b.value is not node
+        }
         return "random" if "random" in natures else "stateful" if "stateful" in natures else None
 
     def _is_table(self, binding: Binding) -> bool:
