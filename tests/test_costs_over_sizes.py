@@ -128,7 +128,7 @@ def test_a_claim_that_did_not_hold_says_so() -> None:
     refuted = sized([(0.0097, 0.001), (0.012, 0.01), (0.5, 0.5)], verdict="refuted")
     assert cost_of(on_record(refuted)) == (
         f"{OURS}a step 9.7 → 1.0 ms (small enough), 500 ms both (large enough); "
-        "off by default, as at a size between that is less than 2×; not measured on a GPU"
+        "too little at some sizes, so off by default; not measured on a GPU"
     )
 
 

@@ -121,8 +121,8 @@ COSTS: dict[str, dict[str, Any]] = {
         value=134.0,
         metric="device memory",
     ),
-    "CPU: a step 17 → 1.0 ms; off by default, as that is less than 2×; not measured on a GPU": REFUTED,
-    "CPU: a step 16 → 1.0 ms; off by default, as that is not surely 2×; not measured on a GPU": result(
+    "CPU: a step 17 → 1.0 ms; no gain, so off by default; not measured on a GPU": REFUTED,
+    "CPU: a step 16 → 1.0 ms; not surely a gain, so off by default; not measured on a GPU": result(
         run(0.016), value=2.01, verdict="inconclusive"
     ),
 }

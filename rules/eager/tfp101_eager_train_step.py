@@ -107,12 +107,14 @@ class EagerTrainStep(Rule):
     claim = Claim(
         "step time",
         least=2.0,
-        at="on batches of one shape; each further layer adds to what is lost, and larger layers make it a smaller share",
+        at="with batches of one shape all along; each further layer adds to what is lost, and larger layers make it a smaller share",
     )
     adds_up = True
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:
+        if model.versions.never_runs_eagerly():
+            return
         trained = {_trained(step) for step in model.steps.all()}
         elsewhere = {
             step.tape: [step]
@@ -205,13 +207,10 @@ def _left_eager(model: Model, steps: list[GradientStep]) -> str:
         calls = [
             part
             for part in descendants(step.tape.body)
-            if isinstance(part, cst.Call)
-            and part not in behind
-            # `isinstance(outputs, tuple)` makes no op.
-            and not has(builtin_or_qualified(model.infer, part.func), "reads")
+            if isinstance(part, cst.Call) and part not in behind and not _makes_no_op(model, part)
         ]
         others = [call for call in calls if not _runs_graph(model, call)]
-        if len(others) == len(calls) or not all(_is_op_on_results(model, call) for call in others):
+        if len(others) == len(calls) or not all(_is_made_of_results(model, call) for call in others):
             return ""
         left = left or "the gradients are applied"
         if others:
@@ -233,6 +232,24 @@ def _runs_graph(model: Model, call: cst.Call) -> bool:
     value = model.value(call.func)
     return value.kind == "compiled" or (
         value.kind == "model" and model.own(CompiledModels).has(call.func, value)
+    )
+
+
+def _makes_no_op(model: Model, call: cst.Call) -> bool:
+    """Whether `call` is of Python alone: `isinstance(outputs, tuple)`, `zip(losses, names)`, `losses.append(loss)`."""
+    match call.func:
+        case cst.Attribute(value=holder, attr=cst.Name(value="append" | "extend")):
+            return model.value(holder).kind == "list"
+    return has(builtin_or_qualified(model.infer, call.func), "reads", "hands-on")
+
+
+def _is_made_of_results(model: Model, call: cst.Call) -> bool:
+    """Whether `call` is of an op on results, or of a function of this file that is made of such alone."""
+    if _is_op_on_results(model, call):
+        return True
+    targets = model.calls.targets(call)
+    return bool(targets) and all(
+        target.calls and all(_is_op_on_results(model, below) for below in target.calls) for target in targets
     )
 
 

@@ -18,6 +18,7 @@ from tflint_perf.analysis.python.syntax import (
     descendants,
     dotted_name,
     has_stars,
+    keyword_argument,
     mentions,
     same_code,
     target_names,
@@ -141,7 +142,12 @@ class KerasCallInLoop(Rule):
 
 
 def _is_of_keras_alone(model: Model) -> bool:
-    """Whether the file is for a Keras before it became TensorFlow's own, which sets up no pipeline either."""
+    """Whether the file is for a Keras before it became TensorFlow's own, which sets up no pipeline either: that alone takes
+    `nb_epoch`."""
+    if any(
+        keyword_argument(call, "nb_epoch") is not None for call in model.calls_named("fit", "fit_generator")
+    ):
+        return True
     return model.infer.outside.keras_has_own_engine() and "tensorflow" not in packages(model.walk)
 
 

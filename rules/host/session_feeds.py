@@ -10,8 +10,15 @@ from tflint_perf.analysis.conventions import names_a_batch, names_a_measure, nam
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.sizes import has_environment
 from tflint_perf.analysis.limits import CALLS_DEEP
-from tflint_perf.analysis.python.scopes import Binding
-from tflint_perf.analysis.python.syntax import argument, callee_name, is_constant, is_name, last_name
+from tflint_perf.analysis.python.scopes import Binding, Loop
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    calls_below,
+    is_constant,
+    is_name,
+    last_name,
+)
 from tflint_perf.analysis.training.file_reads import FileReads
 from tflint_perf.analysis.training.sessions import Sessions
 from tflint_perf.analysis.values.calls import CallGraph
@@ -29,8 +36,18 @@ class SessionFeeds(Part):
     _file_reads: FileReads
 
     def is_read(self, run: cst.Call) -> bool:
-        """Whether each step that makes `run` reads a file before."""
-        return any(map(self._file_reads.are_before_steps_of, self._loops.running(run)))
+        """Whether each step that makes `run` reads a file before, or waits as for one."""
+        return any(
+            self._file_reads.are_before_steps_of(loop)
+            or any(self._infer.names.is_call_that(call, "pauses") for call in self._makes_batches(loop))
+            for loop in self._loops.running(run)
+        )
+
+    def _makes_batches(self, loop: Loop) -> Iterator[cst.Call]:
+        """The calls of the generators that `loop` goes over."""
+        for call in calls_below(loop.iterable) if loop.iterable is not None else ():
+            for generator in self._calls.targets(call):
+                yield from generator.calls
 
     def is_of_environment(self, run: cst.Call) -> bool:
         """Whether the loop that makes `run` steps an environment, too: what is fed depends on the answers before."""

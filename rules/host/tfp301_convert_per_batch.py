@@ -94,7 +94,7 @@ class ConvertPerBatch(Rule):
         "step time",
         least=1.2,
         steps=50,
-        at="for batches of 14 MB, 50 to a pass through the data, which the fast form copies once",
+        at="for batches of 14 MB, 50 to a pass; the fast form first copies all the data, more where there is more, which paid only after 11 passes through it",
     )
     adds_up = True
     opt_in = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tflint_perf.analysis.model import Model
-from tflint_perf.rule import Beside, Claim, Report, Rule
+from tflint_perf.rule import Claim, Report, Rule
 
 from .gradient_sums import GradientSums
 
@@ -25,8 +25,7 @@ class GradientListAccumulation(Rule):
 
     Each sum is an op of its own, launched from Python, and a new tensor for each variable of the model; the gradients
     have to leave the compiled step for it. A list that starts again on each batch gives the last batch's gradients.
-    What was measured is a compiled step, which adds up in variables instead. In eager mode, `assign_add` is as many ops as the sums:
-    there, the step has to be compiled first.
+    What was measured is a compiled step, which adds up in variables instead.
 
     ## Example
 
@@ -53,7 +52,8 @@ class GradientListAccumulation(Rule):
     ## What is left alone
 
     Accumulators that are variables, compiled code, two gradients of one batch that are added, gradients that no
-    tape of the file gave, and what a program adds up at most a hundred times in all.
+    tape of the file gave, what a program adds up at most a hundred times in all, and sums beside steps that are not compiled:
+    in eager mode, `assign_add` is as many ops, so compiling the step comes first (TFP101).
 
     ## Sources
 
@@ -82,21 +82,13 @@ class GradientListAccumulation(Rule):
             problem = "adds up gradients in a Python list, op by op, on each step"
             tapes = tuple(tape.node for tape in model.tapes.all())
             compiled = [model.is_compiled(tape) for tape in tapes]
-            remedy = (
-                "use variables and `assign_add`, or the optimizer's `gradient_accumulation_steps`"
-                if any(compiled)
-                else "compile the step, and add up in variables there"
-            )
-            comes_second = not found.starts_again and not any(compiled)
-            first = Beside("compiling the tape's step comes first, and gains most ({lines})", tapes)
             if found.starts_again:
                 problem = "starts again from zero on each batch, so no gradients are added up"
+            elif not any(compiled):
+                continue  # compiling the step comes first; in eager mode, sums in variables take as many ops
             yield Report(
                 found.node,
-                f"`{name}` {problem}; {remedy}",
+                f"`{name}` {problem}; use variables and `assign_add`, or the optimizer's `gradient_accumulation_steps`",
                 # One that starts again is no matter of time, and the experiment's step is compiled.
                 as_measured=not found.starts_again and all(compiled),
-                # In eager mode, sums in variables take as many ops.
-                minor=comes_second,
-                beside=(first,) if tapes and comes_second else (),
             )

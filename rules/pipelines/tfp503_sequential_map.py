@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import combinations
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.pipelines.stateful import Nature
-from tflint_perf.analysis.python.syntax import argument, has_stars
+from tflint_perf.analysis.python.syntax import argument, descendants, has_stars, keyword_argument, same_code
 from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.edit import Editor
 from tflint_perf.edit.arguments import add_argument
@@ -85,7 +88,7 @@ class SequentialMap(Rule):
     claim = Claim(
         "time per sample",
         least=1.2,
-        at="for a stateful lookup of 500 words a sample on 2 cores; once training on a batch takes longer than preparing it, nothing is saved",
+        at="for a stateful lookup of 500 words a sample on 2 cores; no time is saved where a GPU trains longer on a batch than preparing it takes",
     )
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -106,9 +109,12 @@ class SequentialMap(Rule):
                 or (_is_taken_as_one(model, call) and not model.successors.is_consumed(call))
                 or model.successors.is_only_gone_over(call)
                 or model.decided.never_runs(call)
+                or (nature == "random" and _draws_in_step(model, given))
             ):
                 continue
             function = f"`{given.value}`" if isinstance(given, cst.Name) else "its function"
+            if nature == "hidden" and isinstance(given, cst.Lambda):
+                function = "what its function calls"
             batched = model.own(PythonStages).gets_batches(call)
             element = "batch" if batched else "element"
             why = _WHY["stateless" if is_off else nature].format(function=function, element=element)
@@ -122,6 +128,29 @@ class SequentialMap(Rule):
                 and not batched
                 and model.own(MappedWork).looks_up(given),
             )
+
+
+def _draws_in_step(model: Model, given: cst.BaseExpression) -> bool:
+    """Whether what is mapped draws twice by one seed, for a picture and its mask: the two draw alike as long as each call has
+    ended before the next begins."""
+    value = model.value(given)
+    klass, function = value.klass, value.function or mapped_function(model.infer, given)
+    within = (
+        [method for owner in model.infer.classes.lineage(klass) for method in owner.methods.values()]
+        if klass is not None
+        else [function]
+        if function is not None
+        else []
+    )
+    seeds = [
+        seed
+        for each in within
+        for call in descendants(each.node)
+        if isinstance(call, cst.Call)
+        and has(model.qualified(call.func), "draws")
+        and (seed := keyword_argument(call, "seed")) is not None
+    ]
+    return any(same_code(one, other) for one, other in combinations(seeds, 2))
 
 
 def _gains(model: Model, call: cst.Call, given: cst.BaseExpression) -> bool:

@@ -73,7 +73,7 @@ class SequentialRead(Rule):
     claim = Claim(
         "time per sample",
         least=1.2,
-        at="for 4 files at a simulated 50 MB a second each, 12 kB a sample; once training on a batch takes longer than preparing it, nothing is saved; from a local disk `num_parallel_calls` may make it slower",
+        at="for 4 files at a simulated 50 MB a second each, 12 kB a sample; no time is saved where a GPU trains longer on a batch than preparing it takes; from a local disk `num_parallel_calls` may make it slower",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

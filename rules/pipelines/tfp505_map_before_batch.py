@@ -66,7 +66,7 @@ class MapBeforeBatch(Rule):
     claim = Claim(
         "time per sample",
         least=2.0,
-        at="for a cast and a division of 256 bytes a sample, in batches of 256; once training on a batch takes longer than preparing it, nothing is saved",
+        at="for a cast and a division of 256 bytes a sample, in batches of 256; no time is saved where a GPU trains longer on a batch than preparing it takes",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

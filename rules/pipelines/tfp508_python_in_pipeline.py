@@ -75,7 +75,7 @@ class PythonInPipeline(Rule):
     claim = Claim(
         "time per sample",
         least=2.0,
-        at="for NumPy on 256 numbers a sample; once training on a batch takes longer than preparing it, nothing is saved",
+        at="for NumPy on 256 numbers a sample; no time is saved where a GPU trains longer on a batch than preparing it takes",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -51,6 +51,19 @@ def both(flat):
 {rest}
 """
 SILENT = {
+    "a program of version 1 that turns no eager mode on": (
+        "import tensorflow as tf\ntable = tf.contrib.lookup.MutableHashTable(tf.int64, tf.string, '')\n"
+        "model, optimizer = make()\nfor x, y in dataset:\n    with tf.GradientTape() as tape:\n"
+        "        loss = tf.reduce_mean(model(x) - y)\n"
+        "    optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))\n"
+    ),
+    "a step in a branch that a switch at the top leaves out": (
+        "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\noptimizer = tf.keras.optimizers.Adam()\nATTENDS = False\n"
+        "if ATTENDS:\n    def step(x, y):\n        with tf.GradientTape() as tape:\n"
+        "            loss = tf.reduce_mean(model(x) - y)\n"
+        "        optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))\n"
+        "    for x, y in dataset:\n        step(x, y)\n"
+    ),
     "a function that a minimizer asks for no gradients": ASKED.format(rest="minimize(both, start)"),
     "a function that a minimizer asks for a loss that is made of gradients, under another tape": (
         "from scipy.optimize import minimize\n"
@@ -1371,6 +1384,7 @@ def test_names_reduced_retracing_without_a_cost_where_batches_are_padded(batched
         ("", " + tf.reduce_sum(penalty)", "the gradient step runs"),
         ("@tf.function", " + tf.reduce_sum(tf.matmul(x, weights))", "the gradient step runs"),
         ("@tf.function", " + penalty_of(x)", "the gradient step runs"),
+        ("@tf.function", " + log10(penalty)", "the loss is computed and the gradients are applied"),
     ],
     ids=[
         "all that the tape records",
@@ -1380,6 +1394,7 @@ def test_names_reduced_retracing_without_a_cost_where_batches_are_padded(batched
         "nothing, and an op",
         "all but a layer by hand",
         "all but what a function does",
+        "all but a function of ops",
     ],
 )
 def test_speaks_of_what_is_left_in_eager_mode_where_gradients_are_compiled(
@@ -1390,6 +1405,8 @@ def test_speaks_of_what_is_left_in_eager_mode_where_gradients_are_compiled(
 weights = tf.Variable(tf.zeros((8, 8)))
 def penalty_of(x):
     return tf.reduce_sum(model(x) ** 2)
+def log10(x):
+    return tf.math.log(x) / tf.math.log(10.0)
 {decorator}
 def loss_of(x, y):
     return tf.reduce_mean(tf.square(model(x) - y))

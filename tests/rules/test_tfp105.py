@@ -28,6 +28,26 @@ _GIVEN = """
 """
 
 SILENT = {
+    "a Keras that still takes nb_epoch": """
+        from keras.models import Sequential
+        model = Sequential()
+        while not done:
+            action = model.predict(np.array([state]))
+            state, reward, done, _ = env.step(action)
+        model.fit(states, answers, nb_epoch=8)
+        """,
+    "each result in a figure, by a function": """
+        import matplotlib.pyplot as plt
+        import tensorflow as tf
+        model = tf.keras.models.load_model("unet.keras")
+        def display(pictures):
+            plt.figure(figsize=(15, 15))
+            for picture in pictures:
+                plt.imshow(picture)
+            plt.show()
+        for image, mask in tests:
+            display([image, model.predict(image[np.newaxis, ...])])
+        """,
     "what another model answers to a whole dataset in a compiled function": """
         import tensorflow as tf
         policy = tf.keras.Sequential([tf.keras.layers.Dense(3)])

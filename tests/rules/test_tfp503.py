@@ -31,6 +31,18 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "draws that go together by one seed": (
+        "class Augment(tf.keras.layers.Layer):\n    def __init__(self, seed):\n        super().__init__()\n"
+        "        self.flip_image = tf.keras.layers.RandomFlip(seed=seed)\n"
+        "        self.flip_mask = tf.keras.layers.RandomFlip(seed=seed)\n"
+        "    def call(self, image, mask):\n        return self.flip_image(image), self.flip_mask(mask)\n"
+        "source.map(Augment(1))"
+    ),
+    "draws of a function that go together by one seed": (
+        "def augment(image, mask):\n    flip = tf.image.random_flip_left_right\n"
+        "    return tf.image.random_flip_left_right(image, seed=1), tf.image.random_flip_left_right(mask, seed=1)\n"
+        "source.map(augment)"
+    ),
     "what is made one tensor": "words = single.map(lambda x: table.lookup(x)).batch(9999).get_single_element()",
     "what a function makes one tensor": (
         "def read(rows):\n    return rows.batch(9999).get_single_element()\n"

@@ -50,6 +50,7 @@ _WHAT: Mapping[str, str] = {
     "peak device memory": "device memory at its peak",
 }
 _PRICES = frozenset(_WHAT)
+_NO_GAIN = 1.05
 # The first steps of a run may be the only ones without a new trace.
 _EACH = 0.9
 
@@ -141,11 +142,18 @@ def _cost(evidence: Evidence) -> str:
     of = f", {claim['at']}" if claim.get("at") else ""
     if evidence.verdict != "confirmed":
         elsewhere = "" if evidence.kind == "gpu" else "; not measured on a GPU"
-        at = "at a size between " if behaviour(evidence.record) is not None else ""
-        short = f"{at}that is {'less than' if evidence.verdict == 'refuted' else 'not surely'}"
-        return f"{evidence.where}: {said}{of}; off by default, as {short} {claim['least']:g}×{elsewhere}"
+        return f"{evidence.where}: {said}{of}; {_too_little(evidence)}, so off by default{elsewhere}"
     off = ", so the rule is off by default" if evidence.is_lost_again else ""
     return f"{evidence.where}: {said}{of}{_price(evidence.record)}{off}"
+
+
+def _too_little(evidence: Evidence) -> str:
+    """What keeps a claim from holding, in words."""
+    if behaviour(evidence.record) is not None:
+        return "too little at some sizes"
+    if evidence.verdict != "refuted":
+        return "not surely a gain"
+    return "no gain" if _effect(evidence) < _NO_GAIN else "too little a gain"
 
 
 def _much_worse(record: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
@@ -167,13 +175,10 @@ def _price(record: Mapping[str, Any]) -> str:
 
 
 def _ahead_until(record: Mapping[str, Any], worse: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """Up to which step the fast form is ahead, where its later steps eat up what it saves in the first; or from which on, where
-    they have to make good for the first."""
-    of_first = record["claim"]["metric"] == "first step"
-    others = worse.get("step time" if of_first else "first step", ())
-    steps = [float(one["steps"]) for one in others if one["steps"] is not None]
-    few = "fewer" if of_first else "more"
-    return f": it paid only in runs of {few} than {in_range(steps, _tens)} training steps" if steps else ""
+    """Up to which step the fast form is ahead, where its later steps eat up what it saves in the first."""
+    later = worse.get("step time", ()) if record["claim"]["metric"] == "first step" else ()
+    steps = [float(one["steps"]) for one in later if one["steps"] is not None]
+    return f": it paid only in runs of fewer than {in_range(steps, _tens)} training steps" if steps else ""
 
 
 def _tens(value: float) -> str:

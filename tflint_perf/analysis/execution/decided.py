@@ -139,9 +139,10 @@ class Told:
 
 
 def is_left_out(walk: Walk, node: cst.CSTNode, named: Named) -> bool:
-    """Whether `node` stands in a branch that is not taken, by what `named` says of the names in its conditions."""
+    """Whether `node`, or the function that it is in, stands in a branch that is not taken, by what `named` says of the names
+    in its conditions."""
     child, current = node, walk.parents.get(node)
-    while current is not None and not isinstance(current, cst.FunctionDef | cst.Lambda | cst.ClassDef):
+    while current is not None:
         if isinstance(current, cst.If | cst.IfExp) and child is not current.test:
             holds = constant_of(current.test, named)
             if holds is not None and bool(holds[0]) != (child is current.body):

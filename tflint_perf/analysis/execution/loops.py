@@ -203,7 +203,15 @@ class Loops(Part):
         if any(map(is_of_environment, loop.calls)) or self._epochs.learns(loop):
             return False
         return any(
-            (self._draws_figure(call) or self._waits_long(call))
+            any(
+                (self._draws_figure(shown) or self._waits_long(shown))
+                and not any(conditions(self._walk, shown, within, exits=False))
+                for within, calls in (
+                    (loop.node, [call]),
+                    *((function.node, function.calls) for function in self._calls.targets(call)),
+                )
+                for shown in calls
+            )
             and not any(conditions(self._walk, call, loop.node, exits=False))
             for call in loop.calls
         )

@@ -47,6 +47,12 @@ class Versions(Part):
             return True
         return self._uses_what_ended() and not any(map(self._mentions, named("version-2")))
 
+    def never_runs_eagerly(self) -> bool:
+        """Whether the file runs in version 1 alone and does not turn on the eager mode that is off there by default."""
+        named_there = (_EAGER, "enable_v2_behavior")
+        asks = any(name in self._walk.names or name in self._walk.attributes for name in named_there)
+        return not asks and self.is_version_1()
+
     def _uses_what_ended(self) -> bool:
         """Whether the file uses, and not by `compat.v1`, what TensorFlow has in version 1 alone, without asking for the version."""
         if "compat" in self._walk.attributes or self._imports(_MODULES_OF_VERSION_1):
