@@ -138,7 +138,7 @@ def test_what_the_fast_form_does_worse_is_said_as_well() -> None:
     record = {**A_CONSTANT, "worse": [{**worse, "effect": effect}]}
     assert (
         cost_of(on_record(record))
-        == f"{OURS}{SAID_OF_CONSTANT}, but the fast form takes 100 MB more host memory at its peak"
+        == f"{OURS}{SAID_OF_CONSTANT}; the fast form takes 100 MB more host memory at its peak"
     )
 
 
@@ -147,8 +147,8 @@ def test_what_is_gained_at_first_and_lost_later_is_said_of_the_fast_form() -> No
     later = {"metric": "step time", "slow": 0.001, "fast": 0.003, "steps": 152, "effect": effect}
     record = sized([(0.3, 0.1), (0.9, 0.5), (3.0, 0.2)], metric="first step") | {"worse": [later]}
     said = (
-        "the first step 300 → 100 ms (small enough), 3.0 s → 200 ms (large enough), "
-        "but the fast form takes 2.0 ms more in each later step: it paid only in runs of fewer than 150 training steps, so the rule is off by default"
+        "the first step 300 → 100 ms (small enough), 3.0 s → 200 ms (large enough); "
+        "the fast form takes 2.0 ms more in each later step: it paid only in runs of fewer than 150 steps (medium enough), so the rule is off by default"
     )
     assert cost_of(on_record(record)) == f"{OURS}{said}"
 
@@ -171,7 +171,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_finding_and_its_data_say_it(tflint_perf: CommandLine) -> None:
     tflint_perf.write("slow.py", SLOW)
     told = tflint_perf("--select=TFP406").out
-    assert f"  TFP406 {OURS}{SAID_OF_CONSTANT}\n" in told
+    assert f"  TFP406 gc-in-loop, {OURS}{SAID_OF_CONSTANT}\n" in told
     (found,) = json.loads(tflint_perf("--select=TFP406", "--output-format=json").out)
     (said,) = found["cost"]
     assert (said["over_sizes"], said["verdict"]) == ("constant", "confirmed")

@@ -179,7 +179,7 @@ def test_a_report_tells_below_it_what_each_rules_script_cost(tflint_perf: Comman
     tflint_perf.write("slow.py", SLOW)
     *_, head, told, not_told, last = tflint_perf("--select=TFP1,TFP406").out.splitlines()
     assert head.startswith("Measured in the rules' own small scripts, not in your program (TensorFlow ")
-    assert told == f"  TFP406 {COST}"
+    assert told == f"  TFP406 gc-in-loop, {COST}"
     assert not_told == "  No figures: TFP101 (not measured)"
     assert last == HOW_TO_READ_ARROWS + NOT_YOUR_COSTS
 
@@ -190,7 +190,7 @@ def test_it_says_how_to_read_a_plus(tflint_perf: CommandLine, monkeypatch: pytes
     tflint_perf.write("slow.py", SLOW)
     *_, told, last = tflint_perf("--select=TFP406").out.splitlines()
     assert (told, last) == (
-        "  TFP406 CPU: +1 tensor kept a step",
+        "  TFP406 gc-in-loop, CPU: +1 tensor kept a step",
         HOW_TO_READ_ARROWS + NOT_YOUR_COSTS,
     )
 
@@ -201,7 +201,7 @@ def test_it_says_of_which_findings_where_others_have_another_form(tflint_perf: C
     assert COST not in tflint_perf("--select=TFP406").out
     tflint_perf.write("slow.py", SLOW)
     of_which = "only such code as at slow.py:14:9 was measured, not that of the rule's other findings"
-    assert f"  TFP406 {COST}; {of_which}\n" in tflint_perf("--select=TFP406").out
+    assert f"  TFP406 gc-in-loop, {COST}; {of_which}\n" in tflint_perf("--select=TFP406").out
     assert of_which not in tflint_perf("--select=TFP406", "slow.py").out
 
 

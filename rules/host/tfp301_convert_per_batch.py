@@ -94,7 +94,7 @@ class ConvertPerBatch(Rule):
         "step time",
         least=1.2,
         steps=50,
-        at="for batches of 14 MB, 50 to a pass; the fast form first copies all the data, more where there is more, which paid only after 11 passes through it",
+        at="for 700 MB of arrays in batches of 14 MB; the fast form first copies them all, so that it paid only after 11 passes through them",
     )
     adds_up = True
     opt_in = True

@@ -122,7 +122,7 @@ class HostSyncPerStep(Rule):
         "step time",
         least=1.05,
         needs_gpu=True,
-        at="for printing the loss of each compiled step instead of each hundredth, in a loop with no other work on the host; where there is some, it waits for the device in the slow form, which then loses more",
+        at="for printing the loss of each compiled step instead of each hundredth, in a loop with no other work on the host; such work would wait for the device too in the slow form, which would then lose more (not measured)",
     )
     adds_up = True
 

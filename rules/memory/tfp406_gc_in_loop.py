@@ -61,7 +61,7 @@ class GcInLoop(Rule):
     triggers = ("collect(",)
     needs = ("gc",)
     fixes = "unsafe"
-    claim = Claim("step time", least=2.0, at="as it goes through all Python objects")
+    claim = Claim("step time", least=2.0, at="as `gc.collect()` goes through all Python objects")
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.calls_that("collects-garbage"):

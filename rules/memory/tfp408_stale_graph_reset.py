@@ -59,7 +59,7 @@ class StaleGraphReset(Rule):
     name = "stale-graph-reset"
     triggers = ("reset_default_graph", "clear_session")
     fixes = "unsafe"
-    claim = Claim("step time", least=2.0, at="for `clear_session`")
+    claim = Claim("step time", least=2.0, at="for `clear_session` in each step of one model")
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.calls_that("resets-graph"):

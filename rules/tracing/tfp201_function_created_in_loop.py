@@ -83,7 +83,7 @@ class FunctionCreatedInLoop(Rule):
     name = "function-created-in-loop"
     triggers = (".function", "@function", "function(", "function as", "defun")
     fixes = "both"
-    claim = Claim("step time", least=2.0, at="for tracing a training step")
+    claim = Claim("step time", least=2.0, at="as each step traces its function anew")
 
     def check(self, model: Model) -> Iterator[Report]:
         for made in _functions_made(model):

@@ -158,12 +158,14 @@ def _too_little(evidence: Evidence) -> str:
 
 def _much_worse(record: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
     """What the fast form costs of step time and memory where that is much, at whatever size; a rule's page has the rest."""
-    others = [sized for sized in record.get("sizes") or () if sized["name"] != record["size"]]
+    sizes = {sized["name"]: sized for sized in record.get("sizes") or ()}
+    own = sizes.pop(record["size"], {}).get("what", "") if sizes else ""
+    measured = [(record, own), *((sized, sized["what"]) for sized in sizes.values())]
     worse: dict[str, list[Mapping[str, Any]]] = {}
-    for one in (one for measured in (record, *others) for one in measured.get("worse") or ()):
+    for one, what in ((one, what) for each, what in measured for one in each.get("worse") or ()):
         is_soon_over = one["metric"] == "first step" and (one["steps"] or 0) < _LONG
         if one["metric"] in _PRICES and one["effect"]["value"] >= _MUCH and not is_soon_over:
-            worse.setdefault(one["metric"], []).append(one)
+            worse.setdefault(one["metric"], []).append({**one, "what": what})
     return worse
 
 
@@ -171,14 +173,19 @@ def _price(record: Mapping[str, Any]) -> str:
     """That in words."""
     worse = _much_worse(record)
     much = [f"{_much_more(ones)} more {_WHAT[metric]}" for metric, ones in worse.items()]
-    return f", but the fast form takes {' and '.join(much)}{_ahead_until(record, worse)}" if much else ""
+    return f"; the fast form takes {' and '.join(much)}{_ahead_until(record, worse)}" if much else ""
 
 
 def _ahead_until(record: Mapping[str, Any], worse: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """Up to which step the fast form is ahead, where its later steps eat up what it saves in the first."""
     later = worse.get("step time", ()) if record["claim"]["metric"] == "first step" else ()
-    steps = [float(one["steps"]) for one in later if one["steps"] is not None]
-    return f": it paid only in runs of fewer than {in_range(steps, _tens)} training steps" if steps else ""
+    limits = sorted((float(one["steps"]), one["what"]) for one in later if one["steps"] is not None)
+    told = [f"{_tens(steps)} steps{f' ({what})' if what else ''}" for steps, what in limits]
+    return (
+        f": it paid only in runs of fewer than {' or '.join(dict.fromkeys((told[0], told[-1])))}"
+        if told
+        else ""
+    )
 
 
 def _tens(value: float) -> str:

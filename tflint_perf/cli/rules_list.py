@@ -44,7 +44,7 @@ def cost_in_words(rule: RuleInfo, on_record: OnRecord) -> str:
     if cost is not None:
         return cost
     if rule.claim is None:
-        return "none: about a comment" if rule.code in OWN_RULES else "not time, but whether it works"
+        return "none: about a comment" if rule.code in OWN_RULES else "not time, but what the program does"
     known = status(rule, evidence)
     return (
         "not measured: its script needs a GPU, and has not been run on one"

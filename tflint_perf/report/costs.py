@@ -69,7 +69,8 @@ def of_rules(entries: Iterable[Entry], style: Style) -> Iterator[str]:
         return
     yield f"Measured in the rules' own small scripts, not in your program ({MEASURED_WITH}):"
     said = [f"{cost_on_record(code)}{_of_some(code, entries)}" for code in codes]
-    yield from (f"  {style.code(code)} {cost}" for code, cost in zip(codes, said, strict=True))
+    names = {entry.finding.code: entry.finding.name for entry in entries}
+    yield from (f"  {style.code(code)} {names[code]}, {cost}" for code, cost in zip(codes, said, strict=True))
     if others := _not_measured({entry.finding.code for entry in entries} - set(codes)):
         yield f"  No figures: {', '.join(f'{style.code(code)} ({why})' for code, why in others)}"
     has_figures = any("→" in cost or "+" in cost for cost in said)
