@@ -37,10 +37,10 @@ def test_no_safe_fix_changes_what_a_program_computes_or_prints(
     if forks.nursery is not None:
         monkeypatch.setattr(subprocess, "Popen", forks.talk)
     hunted = programs.Hunted()
-    *_, (hunted, _, _) = programs.hunt(seed=0, count=48, jobs=1, fixable=sorted(SAFE), limit_s=LIMIT_S)
+    *_, (hunted, _, _) = programs.hunt(seed=0, count=24, jobs=1, fixable=sorted(SAFE), limit_s=LIMIT_S)
     assert [told["text"] for told in hunted.found] == []
-    assert (hunted.made, hunted.died) == (48, {})
-    assert hunted.with_fix >= 20
+    assert (hunted.made, hunted.died) == (24, {})
+    assert hunted.with_fix >= 10
     assert len(hunted.by_rule) >= 5
 
 

@@ -52,16 +52,16 @@ def step(x, y):
 
 for number, (x, y) in enumerate(dataset):
     loss = step(x, y)
-    time.sleep(0.1)
+    time.sleep(0.05)
     if number % 10 == 0:
         print(f"step {number} loss {float(loss):.4f}")
 with open("weights.txt", "w") as file:
     file.write("done")
 """
 EDITS = {
-    "no sleep": ("    time.sleep(0.1)\n", ""),
+    "no sleep": ("    time.sleep(0.05)\n", ""),
     "compiled": ("def step(x, y):", "@tf.function\ndef step(x, y):"),
-    "more sleep": ("sleep(0.1)", "sleep(0.4)"),
+    "more sleep": ("sleep(0.05)", "sleep(0.2)"),
     "breaks": ("    loss = step(x, y)", "    loss = step(x.numpy().decode(), y)"),
     "learning rate": ("SGD(0.01)", "SGD(0.0101)"),
     "a batch is dropped": (".batch(16).repeat()", ".batch(16).skip(1).repeat()"),
