@@ -81,7 +81,7 @@ class PersistentTape(Rule):
         "peak device memory",
         least=1.2,
         needs_gpu=True,
-        at="for 4 layers of 1,024 units and batches of 4,096, only where other work follows before the tape is dropped: here a second gradient step",
+        at="for 4 layers of 1,024 units and batches of 4,096, recorded in eager mode, only where work that takes memory follows before the tape is dropped: here a second gradient step",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -67,7 +67,7 @@ class GradientListAccumulation(Rule):
         "step time",
         least=1.2,
         step="a micro-batch",
-        at="its compiled gradients included, at 10 variables and an update every 4 micro-batches",
+        at="with its compiled gradients and its share of an update every 4 micro-batches, by `assign_add` in a compiled function, at 10 variables",
     )
     adds_up = True
 

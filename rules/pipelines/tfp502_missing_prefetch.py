@@ -74,7 +74,7 @@ class MissingPrefetch(Rule):
         "step time",
         least=1.2,
         steps=200,
-        at="from a source as slow as the step; TensorFlow adds a prefetch by itself",
+        at="from a source as slow as the rest of the step; TensorFlow adds a prefetch by itself",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

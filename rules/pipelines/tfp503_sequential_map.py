@@ -88,7 +88,7 @@ class SequentialMap(Rule):
     claim = Claim(
         "time per sample",
         least=1.2,
-        at="for a stateful lookup of 500 words a sample on 2 cores; no time is saved where a GPU trains longer on a batch than preparing it takes",
+        at="for a stateful function alone, here a lookup of 500 words a sample on 2 cores; no time is saved where a GPU trains longer on a batch than preparing it takes",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -80,7 +80,7 @@ class MisplacedCache(Rule):
     claim = Claim(
         "step time",
         least=2.0,
-        at="from the second epoch on, for decoding a batch of 64 JPEG images of 128 × 128 anew; the slow form's memory grows by an epoch of decoded images with each epoch, the fast one keeps one; no time is saved where a GPU trains longer on a batch than preparing it takes",
+        at="from the second epoch on, for a `cache` behind `repeat`, which decodes a batch of 64 JPEG images of 128 × 128 anew; its memory grows by an epoch of decoded images with each epoch, the fast form keeps one; no time is saved where a GPU trains longer on a batch than preparing it takes",
     )
 
     def check(self, model: Model) -> Iterator[Report]:

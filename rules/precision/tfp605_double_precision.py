@@ -77,7 +77,7 @@ class DoublePrecision(Rule):
     triggers = ("set_floatx", "set_dtype_policy", "set_global_policy", "from_tensor_slices", "_on_batch")
     needs = ("float64", "numpy", "load_data(")
     fixes = "unsafe"
-    claim = Claim("step time", least=1.3, steps=150, at="for casting 25 MB a batch")
+    claim = Claim("step time", least=1.3, steps=150, at="for casting 25 MB of float64 a batch")
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.calls_that("sets-precision"):

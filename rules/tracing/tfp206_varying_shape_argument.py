@@ -88,7 +88,7 @@ class VaryingShapeArgument(Rule):
         least=1.5,
         kind="growth",
         steps=120,
-        at="for a small net on sentences of random lengths; no step traces any more once each length has come",
+        at="for a small net on sentences of random lengths; no step traces any more once each padded length has come",
     )
 
     def check(self, model: Model) -> Iterator[Report]:
