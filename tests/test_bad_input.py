@@ -121,6 +121,7 @@ NAMED = {
     "b.py": (b"print 'two'\n", 1, "b.py:1:1: invalid-syntax: Missing parentheses in call to 'print'"),
     "c.py": (b"\xff\xfe\0", 2, "c.py:1"),
     "d.ipynb": (b"{", 2, "d.ipynb:1:2: not a notebook"),
+    "e.py": (b"path = 'C:\\Users'\n", 1, "e.py:1:"),
 }
 
 
@@ -138,6 +139,7 @@ FINE: dict[str, bytes] = {
     "an empty file": b"",
     "only a comment": b"# tensorflow collect",
     "only a mark": MARK,
+    "escapes that end, and paths in raw strings": b"import tensorflow\na = '\\u00e4', r'C:\\Users', '\\\\Users'\n",
     "no end of line": CLEAN.rstrip().encode() + b"  # collect",
     "Python 2 without TensorFlow": b"print 'collect'\n",
     "bytes that are no text without TensorFlow": b"\xff\xfe\0collect",

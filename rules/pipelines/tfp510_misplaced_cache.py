@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+import libcst as cst
+
 from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.model import Model
 from tflint_perf.edit import Editor
@@ -86,7 +88,7 @@ class MisplacedCache(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         for cache in model.calls_named("cache"):
             late = model.own(LateCaches).of(cache)
-            if late is not None and not model.decided.never_runs(cache):
+            if late is not None and not _is_thrown_away(model, cache) and not model.decided.never_runs(cache):
                 yield Report(
                     cache,
                     _MESSAGES[late.why],
@@ -94,6 +96,12 @@ class MisplacedCache(Rule):
                     # A cache behind others is complete after a pass, and most maps do little anew.
                     as_measured=late.why == "endless" and late.saves,
                 )
+
+
+def _is_thrown_away(model: Model, cache: cst.Call) -> bool:
+    """Whether nothing gets the cached dataset, so that nothing is cached: `data.cache()` (TFP606)."""
+    receiver = cache.func.value if isinstance(cache.func, cst.Attribute) else None
+    return isinstance(receiver, cst.Name | cst.Attribute) and isinstance(model.parent(cache), cst.Expr)
 
 
 def _cache_first(late: LateCache, edit: Editor) -> Repair | Refusal:

@@ -669,6 +669,13 @@ def test_parts_of_a_dict_are_keyword_arguments() -> None:
     assert "@tf.function\ndef step(" in fixed("TFP101", source)
 
 
+def test_parts_of_a_tuple_are_arguments() -> None:
+    source = PREAMBLE + STEP_OF_A_BATCH + "for x, y in dataset:\n    given = (x, y)\n    step(*given)\n"
+    assert "@tf.function\ndef step(" in fixed("TFP101", source)
+    (note,) = notes("TFP101", source.replace("(x, y)\n    step", "(x, len(x))\n    step"))
+    assert note.startswith("no fix: ")
+
+
 def test_no_blank_lines_are_put_at_the_top_of_a_block() -> None:
     source = PREAMBLE + "def train():\n    for x, y in dataset:\n" + inline(8)
     assert "def train():\n    @tf.function\n" in fixed("TFP101", source)

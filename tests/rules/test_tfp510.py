@@ -33,6 +33,10 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "a cache whose result is thrown away": """
+        d = ds.map(load).shuffle(99).batch(32)
+        d.cache()
+        """,
     "a cache behind an option that no caller switches on": """
         def batches(scaled=True, flat=False):
             d = ds.map(load).shuffle(99).batch(32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _UNUSED = "TFP001"
+# Where a string that is not raw would not parse: a path of Windows, mostly, `"C:\\Users"`.
+_SHORT_ESCAPE = re.compile(r"\\(?:U(?![0-9a-fA-F]{8})|u(?![0-9a-fA-F]{4})|x(?![0-9a-fA-F]{2})|N(?!\{))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +154,12 @@ def _only_suppressions(source: Source, settings: Settings) -> Checked:
 def _check(
     source: Source, settings: Settings, rules: list[type[Rule]], heed: bool, outside: Outside, ask: bool
 ) -> Checked:
+    if _SHORT_ESCAPE.search(source.text):
+        from tflint_perf.text.syntax import fault_of_escape, invalid_syntax
+
+        fault = fault_of_escape(source.text)
+        if fault is not None:
+            return Checked((invalid_syntax(source, *fault),))
     opened: _Opened | None = None
     looked = None
     asked = rules

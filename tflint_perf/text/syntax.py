@@ -46,9 +46,25 @@ def fault_of(text: str) -> Fault | None:
             return _as_told(told, Fault(error.raw_line, error.raw_column + 1, error.message))
         except RecursionError:  # for whoever parses it to tell
             return None
+        return _of_escape(told)
     except (ValueError, RecursionError, MemoryError, OverflowError):
         pass
     return None
+
+
+def fault_of_escape(text: str) -> Fault | None:
+    """Where a string has an escape that ends too early, as in `"C:\\Users"`: libcst leaves strings alone, and no Python runs it."""
+    try:
+        _compile(text)
+    except SyntaxError as told:
+        return _of_escape(told)
+    except (ValueError, RecursionError, MemoryError, OverflowError):
+        pass
+    return None
+
+
+def _of_escape(told: SyntaxError) -> Fault | None:
+    return _as_told(told, Fault(1, 1, told.msg)) if told.msg.startswith("(unicode error)") else None
 
 
 def is_for_this_python(text: str) -> bool:

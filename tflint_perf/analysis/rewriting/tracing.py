@@ -333,10 +333,12 @@ class Tracing(Part):
         """A Python value that callers change from call to call: each would be traced anew."""
         for call in self._calls.sites(function):
             for arg in call.args:
-                for node, star in _handed_over(arg):
-                    reason = self._of_argument(node, star)
-                    if reason:
-                        return Obstacle(node, reason)
+                for given, star in _handed_over(arg):
+                    parts = self._parts_of_tuple(given) if star == "*" else None
+                    for node in (given,) if parts is None else parts:
+                        reason = self._of_argument(node, star if parts is None else "")
+                        if reason:
+                            return Obstacle(node, reason)
         for parameter in function.parameters:
             name = parameter.name.value
             uses = self._passing.uses(function, name)
@@ -371,6 +373,17 @@ class Tracing(Part):
         if star == "**":
             return "`**` passes what may be Python values, and each would be retraced"
         return f"{python} is passed, and each would be retraced"
+
+    def _parts_of_tuple(self, node: cst.BaseExpression) -> list[cst.BaseExpression] | None:
+        """What stands in the tuple that `node` is, here or by its name; None for what is none, as far as can be seen."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        values = [b.value for b in found[1] if b.kind == "assign" and b.path == ()] if found else [node]
+        if found is not None and len(values) != len(found[1]):
+            return None
+        match values:
+            case [cst.Tuple(elements=elements)] if all(isinstance(e, cst.Element) for e in elements):
+                return [element.value for element in elements]
+        return None
 
     def _is_unpacked(self, use: cst.Name) -> bool:
         """Whether a parameter is unpacked: `tf.reshape(x, (-1, *shape))`."""
