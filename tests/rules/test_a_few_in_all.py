@@ -34,7 +34,7 @@ COSTS = {
     "TFP401": "losses.append(train_step(x, y))",
 }
 FEW = {
-    "a literal": "for step in range(50):\n    {here}\n",
+    "a literal": "for step in range(100):\n    {here}\n",
     "some epochs of a few batches": "for epoch in range(5):\n    for x, y in dataset.take(19):\n        {here}\n",
     "what the only caller says": (
         "def train(steps):\n    for step in range(steps):\n        {here}\ntrain(40)\n"
@@ -45,7 +45,7 @@ FEW = {
     ),
 }
 MANY = {
-    "a hundred": "for step in range(100):\n    {here}\n",
+    "more than a hundred": "for step in range(101):\n    {here}\n",
     "some epochs of any number of batches": (
         "for epoch in range(5):\n    for x, y in dataset:\n        {here}\n"
     ),

@@ -222,7 +222,7 @@ FLAGGED = {
         "            loss = loss_fn(y, w * x)\n        w.assign_sub(tape.gradient(loss, w))\nfit()\n", 8),
     "a step for each of ten tasks, in a few steps of another tape": (
         "for round in range(10):\n  with tf.GradientTape() as outer:\n    losses = []\n"
-        "    for task, (x, y) in enumerate(dataset.take(10)):\n"
+        "    for task, (x, y) in enumerate(dataset.take(11)):\n"
         "      with tf.GradientTape() as inner:\n        loss = loss_fn(y, model(x))\n"
         "      optimizer.apply_gradients(zip(inner.gradient(loss, model.variables), model.variables))\n"
         "      losses.append(loss)\n"

@@ -42,7 +42,7 @@ SILENT = {
                     meta.apply_gradients(zip(grads, base.weights))
         train(model, load())
         """,
-    "what a program asks for less than a hundred times in all, over its loops and calls": """
+    "what a program asks for a few times in all, over its loops and calls": """
         ROUNDS = 15
         def average(x):
             return tf.add_n([model(x) for _ in range(ROUNDS)])
@@ -109,7 +109,7 @@ SILENT = {
     "what leads to the outputs of a model, of which nobody gives the input": """
         def unroll(x, head, cell):
             outputs = []
-            for _ in range(100):
+            for _ in range(200):
                 x = model(x)
                 outputs.append(x)
             return tf.keras.Model(inputs=x, outputs=outputs)
@@ -362,13 +362,13 @@ SILENT = {
                 logits = model(state)
                 state, reward, done, _ = env.step(logits)
             return logits
-        for episode in range(100):
+        for episode in range(200):
             with tf.GradientTape() as tape:
                 loss = loss_fn(play(env.reset()))
             optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
         """,
     "a call that makes the variables": """
-        for step in range(100):
+        for step in range(200):
             target = tf.keras.models.clone_model(model)
             target(tf.zeros((1, 4)))
             _ = model(np.random.random((1, 4)))
@@ -448,7 +448,7 @@ SILENT = {
         score(data)
         """,
     "once an epoch": """
-        for epoch in range(100):
+        for epoch in range(200):
             for x, y in dataset:
                 model.train_on_batch(x, y)
             sample = model(noise)
@@ -479,11 +479,11 @@ SILENT = {
             inputs = tf.keras.Input((4,))
             hidden = tf.keras.layers.Dense(units)
             return tf.keras.Model(inputs, hidden(inputs))
-        for units in range(100):
+        for units in range(200):
             build(units).fit(x, y)
         """,
     "layers made and called at once": """
-        for i in range(100):
+        for i in range(200):
             x = tf.keras.layers.Dense(8)(x)
             model.train_on_batch(x, y)
         """,
@@ -498,7 +498,7 @@ SILENT = {
     "a few results by an iterator": "iterator = iter(dataset.take(5))\nfor x in iterator:\n    print(model(x))\n",
     "a few results by a count": "for i in range(5):\n    print(model(next(samples)))\n",
     "a loop for the best score": """
-        for epoch in range(100):
+        for epoch in range(200):
             score = sum(model.train_on_batch(x, y) for x, y in dataset)
             if score > best_score:
                 best_score = score
@@ -1083,7 +1083,7 @@ FLAGGED = {
         def evaluate(dataset):
             for x in dataset:
                 metric(model(x))
-        for epoch in range(100):
+        for epoch in range(200):
             model.fit(dataset)
             if epoch % 10 == 0:
                 evaluate(dataset)
@@ -1666,7 +1666,7 @@ class Pair:
 
 
 def decode(decoder, features, x, state):
-    for t in range(100):
+    for t in range(200):
         y, state = {}
         print(t, y.numpy())
 

@@ -158,7 +158,7 @@ def _facts(rule: RuleInfo, on_record: OnRecord) -> Iterator[str]:
     if rule.of_programs:
         yield "Severity: info, since it is about a program and no step. It makes the exit code 1 unless `fail-on` is higher."
     if rule.adds_up:
-        yield "Nothing is reported of what a program is seen to run less than a hundred times in all, or with a pause of half a second each time."
+        yield "Nothing is reported of what a program is seen to run a hundred times in all at most, or with a pause of half a second each time."
     if rule.claim is None:
         return
     evidence = on_record.get(rule.code, ())

@@ -108,7 +108,7 @@ def against(rule: type[Rule], model: Model, node: cst.CSTNode) -> str:
     if rule.claim is not None and not rule.of_programs and model.programs.never_run(node):
         return "the file is a program, and nothing calls this function"
     if rule.adds_up and _is_run_a_few_times(model, node):
-        return f"a program is seen to run this code less than {FEW_IN_ALL} times in all"
+        return f"a program is seen to run this code {FEW_IN_ALL} times in all at most"
     if rule.adds_up and model.pauses.are_around(node):
         return "the program pauses between two runs of this code"
     return ""

@@ -18,7 +18,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.parts import Part
 
-# An eager step, a wait for the device or a call of `predict` costs some milliseconds, up to fifty: less than a hundred of them take
+# An eager step, a wait for the device or a call of `predict` costs some milliseconds, up to fifty: a hundred of them take
 # a few seconds in all, no longer than TensorFlow takes to start.
 FEW_IN_ALL = 100
 
@@ -33,14 +33,14 @@ class Totals(Part):
     _programs: Programs
 
     def are_few(self, node: cst.CSTNode) -> bool:
-        """Whether a program is seen to run `node`, and the loops in it, less than a hundred times in all."""
+        """Whether a program is seen to run `node`, and the loops in it, a hundred times in all at most."""
         if self._is_there_for_more(self._calls.function_at(node)):
             return False
         inner = (
             self._walk.loops[part] for part in descendants(node) if isinstance(part, cst.For | cst.While)
         )
         counts = [self.at_most(node), *map(self._iterations_in_all, inner)]
-        return all(times is not None and times < FEW_IN_ALL for times in counts)
+        return all(times is not None and times <= FEW_IN_ALL for times in counts)
 
     def _iterations_in_all(self, loop: Loop) -> int | None:
         once, times = self._iterations(loop), self.at_most(loop.node)
