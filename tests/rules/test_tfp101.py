@@ -51,6 +51,15 @@ def both(flat):
 {rest}
 """
 SILENT = {
+    "a step for each of ten tasks, in a few steps of another tape": (
+        "for round in range(10):\n  with tf.GradientTape() as outer:\n    losses = []\n"
+        "    for task, (x, y) in enumerate(dataset.take(10)):\n"
+        "      with tf.GradientTape() as inner:\n        loss = loss_fn(y, model(x))\n"
+        "      optimizer.apply_gradients(zip(inner.gradient(loss, model.variables), model.variables))\n"
+        "      losses.append(loss)\n"
+        "    total = sum(losses)\n"
+        "  other.apply_gradients(zip(outer.gradient(total, model.variables), model.variables))\n"
+    ),
     "a program of version 1 that turns no eager mode on": (
         "import tensorflow as tf\ntable = tf.contrib.lookup.MutableHashTable(tf.int64, tf.string, '')\n"
         "model, optimizer = make()\nfor x, y in dataset:\n    with tf.GradientTape() as tape:\n"
@@ -220,14 +229,6 @@ FLAGGED = {
     "a step with a variable made before its gradients": (
         "def fit():\n    w = tf.Variable(1.0)\n    for x, y in dataset:\n        with tf.GradientTape() as tape:\n"
         "            loss = loss_fn(y, w * x)\n        w.assign_sub(tape.gradient(loss, w))\nfit()\n", 8),
-    "a step for each of ten tasks, in a few steps of another tape": (
-        "for round in range(10):\n  with tf.GradientTape() as outer:\n    losses = []\n"
-        "    for task, (x, y) in enumerate(dataset.take(11)):\n"
-        "      with tf.GradientTape() as inner:\n        loss = loss_fn(y, model(x))\n"
-        "      optimizer.apply_gradients(zip(inner.gradient(loss, model.variables), model.variables))\n"
-        "      losses.append(loss)\n"
-        "    total = sum(losses)\n"
-        "  other.apply_gradients(zip(outer.gradient(total, model.variables), model.variables))\n", 9),
     "a tape that is handed to what asks it and applies that": (
         "def update(tape, net, loss):\n    gradients = tape.gradient(loss, net.trainable_variables)\n"
         "    optimizer.apply_gradients(zip(gradients, net.trainable_variables))\n"
