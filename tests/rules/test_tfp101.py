@@ -51,6 +51,12 @@ def both(flat):
 {rest}
 """
 SILENT = {
+    "a minimizer of another library": (
+        "import gpflow\nclass Policy:\n    def __init__(self):\n        self.optimizer = gpflow.optimizers.Scipy()\n"
+        "    def loss(self):\n        return tf.reduce_mean(model(states))\n"
+        "    def learn(self):\n        for restart in range(1000):\n"
+        "            self.optimizer.minimize(self.loss, model.trainable_variables)\nPolicy().learn()\n"
+    ),
     "a step for each of ten tasks, in a few steps of another tape": (
         "for round in range(10):\n  with tf.GradientTape() as outer:\n    losses = []\n"
         "    for task, (x, y) in enumerate(dataset.take(10)):\n"

@@ -46,6 +46,13 @@ FINDER = """
             finder.find(image, read_sizes())
         """
 SILENT = {
+    "outputs of another framework": """
+        import torch
+        kept = []
+        with torch.no_grad():
+            for x, y in dataset:
+                kept.append(model(x))
+        """,
     "what a function collects for one array": """
         def features():
             found = []

@@ -90,7 +90,7 @@ def _instance(rule: type[Rule]) -> Rule:
 
 def _ask(rule: type[Rule], model: Model) -> list[Report]:
     reports = [report for report in _instance(rule).check(model) if not against(rule, model, report.node)]
-    if rule.any_backend or "backend" not in model.text:
+    if rule.any_backend or not ("backend" in model.text or "torch" in model.text):
         return reports
     return [report for report in reports if not is_for_another_backend(model.infer, report.node)]
 

@@ -20,7 +20,8 @@ def imports_another_backend(walk: Walk) -> bool:
 
 
 def is_for_another_backend(infer: Inference, node: cst.CSTNode) -> bool:
-    """Whether `node` stands in a branch that is not taken on TensorFlow: behind `if keras.backend.backend() == "jax":`."""
+    """Whether `node` stands in a branch that is not taken on TensorFlow, behind `if keras.backend.backend() == "jax":`, or under what
+    only another framework knows: `with torch.no_grad():`."""
     parents = infer.walk.parents
     child, current = node, parents.get(node)
     while current is not None:
@@ -28,8 +29,16 @@ def is_for_another_backend(infer: Inference, node: cst.CSTNode) -> bool:
             holds = _holds_on_tensorflow(infer, current.test)
             if holds is not None and holds != (child is current.body):
                 return True
+        if isinstance(current, cst.With) and any(_is_of_another(infer, item.item) for item in current.items):
+            return True
         child, current = current, parents.get(current)
     return False
+
+
+def _is_of_another(infer: Inference, manager: cst.BaseExpression) -> bool:
+    """Whether a context manager is one of another framework."""
+    name = infer.names.dotted(manager.func) if isinstance(manager, cst.Call) else None
+    return name is not None and name.split(".")[0] in _OTHERS
 
 
 def _holds_on_tensorflow(infer: Inference, test: cst.BaseExpression) -> bool | None:

@@ -40,8 +40,24 @@ def minimizes_loss(infer: Inference, call: cst.Call) -> bool:
     if callee_name(call) != "minimize" or not isinstance(call.func, cst.Attribute) or loss is None:
         return False
     base = infer.value(call.func.value)
-    is_one = base.kind == "optimizer" or (not base.known and argument(call, 1, "var_list") is not None)
+    is_one = base.kind == "optimizer" or (
+        not base.known
+        and argument(call, 1, "var_list") is not None
+        and not _is_of_another_library(infer, call.func.value)
+    )
     return is_one and infer.value(loss).kind in ("function", "compiled")
+
+
+def _is_of_another_library(infer: Inference, node: cst.BaseExpression) -> bool:
+    """Whether a library makes what `node` stands for, and neither TensorFlow nor Keras: SciPy's minimizers compile by
+    themselves in `gpflow.optimizers.Scipy()`."""
+    made = (
+        [b.value for b in infer.given_to(node) if b.kind == "assign"]
+        if isinstance(node, cst.Name | cst.Attribute)
+        else []
+    )
+    names = [infer.names.qualified(value.func) for value in made if isinstance(value, cst.Call)]
+    return any(name and library(name) not in ("tensorflow", "keras") for name in names)
 
 
 def builtin_or_qualified(infer: Inference, function: cst.BaseExpression) -> str:
