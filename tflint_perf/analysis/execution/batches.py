@@ -42,7 +42,7 @@ _OF_WHOLE_DATASETS = ("steps", "steps_per_epoch", "validation_data", "validation
 _KEEPING_ROWS = ("alike", "elementwise", "keeps-number", "works-on-arrays")
 _ANSWERING = frozenset({"predict", "predict_on_batch"})
 # How many rows `fit`, `evaluate` and `predict` take at a time, if nothing says otherwise.
-_ROWS_AT_A_TIME = 32
+ROWS_AT_A_TIME = 32
 # Arguments by which Keras 2 draws the batches of a whole training from a sequence or a generator.
 _OF_SEQUENCES = ("workers", "use_multiprocessing", "max_queue_size")
 
@@ -227,7 +227,7 @@ class Batches:
             return False
         stacks = self._infer.names.is_call_that(given, "keeps-number", "stacks-tensors")
         items = self._infer.integers.length(given.args[0].value) if stacks else None
-        return items is not None and 0 < items <= _ROWS_AT_A_TIME and argument(given, None, "axis") is None
+        return items is not None and 0 < items <= ROWS_AT_A_TIME and argument(given, None, "axis") is None
 
     def _are_told_their_size(self, call: cst.Call, inputs: list[cst.BaseExpression]) -> bool:
         """Whether a function of another file, which is given a batch size, makes inputs and targets for `call` beside it:
