@@ -45,16 +45,16 @@ def compile_fit(edit: Editor, call: cst.Call) -> Repair | Refusal:
     another = edit.model.tracing.obstacle_to_keeping(trained, edit.model.function_at(call), as_seen=True)
     if another is not None and not given:
         return Refusal(another.reason, another.node)
-    learned, history = _learned(edit, call), loss_of_history(edit, call)
+    learned, batches = _learned(edit, call), mini_batches(edit, call)
     if isinstance(learned, Refusal):
         return learned
+    if isinstance(batches, Refusal):
+        return batches
+    history = loss_of_history(edit, call, again=batches is not None and batches.again)
     if isinstance(history, Refusal):
         return history
     passed, imports = learned
     inputs = ("x", "y", "weight")[: len(passed)]
-    batches = mini_batches(edit, call)
-    if isinstance(batches, Refusal):
-        return batches
     if batches is None and (reordered := unlike_shuffled(edit, call)) is not None:
         return reordered
     lines, more = _lines(edit, home, inputs, batches, gives_loss=history.is_read)
@@ -193,14 +193,13 @@ def _lines(
         return (*_gradient_step(tape, inputs), *(("return loss",) if gives_loss else ())), imports
     step = _gradient_step(tape, names_in_turn(inputs))
     if not gives_loss:
-        ahead, loop, more = in_turn(edit, home, batches, inputs, step)
-        return (*ahead, *loop), [*imports, *more]
+        lines, more = in_turn(edit, home, batches, inputs, step)
+        return lines, [*imports, *more]
     shape, needed = edit.spell("shape", home)
     cast, also = edit.spell("cast", home)
     adds = f"total += loss * {cast}({shape}({names_in_turn(inputs)[0]})[0], loss.dtype)"
-    ahead, loop, more = in_turn(edit, home, batches, inputs, (*step, adds))
-    lines = (*ahead, "total = 0.0", *loop, f"return total / {cast}(rows, total.dtype)")
-    return lines, [*imports, *more, *needed, *also]
+    lines, more = in_turn(edit, home, batches, inputs, (*step, adds), ("total = 0.0",))
+    return (*lines, f"return total / {cast}(rows, total.dtype)"), [*imports, *more, *needed, *also]
 
 
 def _gradient_step(tape: str, inputs: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, has
@@ -23,31 +25,35 @@ from tflint_perf.finding import Edit
 from tflint_perf.records import dataclass
 from tflint_perf.rule import Refusal
 
-# What a function that is given the number of rows calls it.
-_SIZE = "batch_size"
-
 
 @dataclass(frozen=True, slots=True)
 class MiniBatches:
-    """How a call of `fit` cuts its rows: `size` at a time, as the function has it that loops over them, in an order that it draws
-    or in that in which they come. `passed` is the code of the size where the function is given it."""
+    """How a call of `fit` cuts its rows: `size` at a time, in an order that it draws or in that in which they come, `epochs` times.
+
+    Both numbers are code, as the function has it that loops over the mini-batches: constants, or `parameters` that stand for what
+    is `passed`.
+    """
 
     size: str
-    passed: tuple[str, ...] = ()
+    epochs: str = "1"
     shuffled: bool = True
+    parameters: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
 
     @property
-    def parameters(self) -> tuple[str, ...]:
-        """What the function is given behind the arrays."""
-        return (_SIZE,) if self.passed else ()
+    def again(self) -> bool:
+        """Whether there are several epochs."""
+        return self.epochs != "1"
 
 
 def mini_batches(edit: Editor, call: cst.Call) -> MiniBatches | Refusal | None:
-    """How `fit` cuts what it is given; None where one batch surely takes all of it."""
+    """How `fit` cuts what it is given; None where one batch surely takes all of it, once."""
     rows, size = argument(call, 0, "x"), keyword_argument(call, "batch_size")
     if is_name(size, "None"):
         size = None
-    if rows is not None and _takes_all(edit.model, rows, size):
+    epochs = keyword_argument(call, "epochs") or keyword_argument(call, "nb_epoch")
+    again = epochs is not None and edit.model.infer.integers.only(epochs) != 1
+    if rows is not None and not again and _takes_all(edit.model, rows, size):
         return None
     for given in (rows, argument(call, 1, "y"), keyword_argument(call, "sample_weight")):
         if given is not None and edit.model.value(given).kind in ("list", "tuple", "dict"):
@@ -55,18 +61,30 @@ def mini_batches(edit: Editor, call: cst.Call) -> MiniBatches | Refusal | None:
     shuffle = keyword_argument(call, "shuffle")
     if shuffle is not None and not (is_name(shuffle, "True") or is_name(shuffle, "False")):
         return Refusal("in which order `fit` takes the rows is not known here", shuffle)
-    shuffled = not is_name(shuffle, "False")
-    if size is None or is_constant(size):
-        code = edit.text(size) if size is not None else str(ROWS_AT_A_TIME)
-        return MiniBatches(code, shuffled=shuffled)
-    return MiniBatches(_SIZE, (edit.text(size),), shuffled)
+    numbers = {"batch_size": size} if size is not None else {}
+    if again and epochs is not None:
+        numbers["epochs"] = epochs
+    passed = {name: edit.text(number) for name, number in numbers.items() if not is_constant(number)}
+    code = {name: name if name in passed else edit.text(number) for name, number in numbers.items()}
+    return MiniBatches(
+        code.get("batch_size", str(ROWS_AT_A_TIME)),
+        code.get("epochs", "1"),
+        not is_name(shuffle, "False"),
+        tuple(passed),
+        tuple(passed.values()),
+    )
 
 
 def in_turn(
-    edit: Editor, home: cst.CSTNode, batches: MiniBatches, arrays: tuple[str, ...], step: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[str, ...], list[Edit]]:
-    """The lines in front of the steps on each mini-batch and those of their loop, with the lines of one `step` on what the arrays
-    are called in it, and the imports for both."""
+    edit: Editor,
+    home: cst.CSTNode,
+    batches: MiniBatches,
+    arrays: tuple[str, ...],
+    step: tuple[str, ...],
+    begins: tuple[str, ...] = (),
+) -> tuple[tuple[str, ...], list[Edit]]:
+    """The lines that take the mini-batches of `arrays` in turn, and the imports for them. An epoch begins with the lines `begins`,
+    which set what the lines of a `step` on each mini-batch add to."""
     imports: list[Edit] = []
 
     def op(name: str) -> str:
@@ -74,19 +92,23 @@ def in_turn(
         imports.extend(needed)
         return spelled
 
-    first, start = arrays[0], "start"
-    ahead = [f"rows = {op('shape')}({first})[0]"]
-    if batches.shuffled:
-        ahead.append(f"order = {op('random.shuffle')}({op('range')}(rows))")
-        gathered = ", ".join(f"{op('gather')}({array}, order)" for array in arrays)
-        ahead.append(f"{', '.join(arrays)} = {gathered}")
-    cut = ", ".join(f"{array}[{start} : {start} + {batches.size}]" for array in arrays)
-    loop = (
-        f"for {start} in {op('range')}(0, rows, {batches.size}):",
-        f"    {', '.join(names_in_turn(arrays))} = {cut}",
-        *(f"    {line}" for line in step),
-    )
-    return tuple(ahead), loop, list(dict.fromkeys(imports))
+    size = batches.size
+    order = [f"order = {op('random.shuffle')}({op('range')}(rows))"] if batches.shuffled else []
+    batch = [f"batch = order[start : start + {size}]"] if batches.shuffled else []
+    cut = [
+        f"{op('gather')}({array}, batch)" if batches.shuffled else f"{array}[start : start + {size}]"
+        for array in arrays
+    ]
+    taken = f"{', '.join(names_in_turn(arrays))} = {', '.join(cut)}"
+    each = _block(f"for start in {op('range')}(0, rows, {size}):", [*batch, taken, *step])
+    lines = [*begins, *order, *each]
+    if batches.again:  # what is read behind a loop in a graph is there before it
+        lines = [*begins, *_block(f"for _ in {op('range')}({batches.epochs}):", lines)]
+    return (f"rows = {op('shape')}({arrays[0]})[0]", *lines), list(dict.fromkeys(imports))
+
+
+def _block(head: str, lines: Sequence[str]) -> list[str]:
+    return [head, *(f"    {line}" for line in lines)]
 
 
 def names_in_turn(arrays: tuple[str, ...]) -> tuple[str, ...]:
@@ -96,7 +118,7 @@ def names_in_turn(arrays: tuple[str, ...]) -> tuple[str, ...]:
 
 def _takes_all(model: Model, rows: cst.BaseExpression, size: cst.BaseExpression | None) -> bool:
     """Whether a batch of that size, or of Keras's own, takes all the rows."""
-    if model.loops.batches.size(rows) == "sample" or model.infer.integers.is_length_of(size, rows):
+    if _is_sample(model, rows) or model.infer.integers.is_length_of(size, rows):
         return True
     count = _count(model, rows)
     if isinstance(count, cst.BaseExpression) and size is not None and same_code(count, size):
@@ -104,6 +126,12 @@ def _takes_all(model: Model, rows: cst.BaseExpression, size: cst.BaseExpression 
     most = model.infer.integers.most(count) if isinstance(count, cst.BaseExpression) else count
     least = model.infer.integers.values(size)[:1] if size is not None else (ROWS_AT_A_TIME,)
     return most is not None and bool(least) and most <= least[0]
+
+
+def _is_sample(model: Model, rows: cst.BaseExpression) -> bool:
+    """Whether one row is given, by more than the name of a parameter."""
+    parameters = [binding for binding in model.infer.bindings(rows) if binding.kind == "param"]
+    return model.loops.batches.size(rows) == "sample" and all(map(model.calls.given, parameters))
 
 
 def _count(model: Model, rows: cst.BaseExpression, depth: int = 0) -> cst.BaseExpression | int | None:
