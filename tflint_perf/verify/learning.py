@@ -142,6 +142,8 @@ def apart(one: Learned, other: Learned) -> Apart:
         or one.drew_by_graph - other.drew_by_graph
         # A statement that says something else draws by itself, as the `shuffle` in a pipeline that was changed.
         or other.drew_eagerly - drew
+        # As does one in the place of a `fit`, in which layers drew.
+        or (one.drawn and other.drawn and one.drawn - other.drawn and other.drawn - one.drawn)
     )
     return replace(_apart(one, other), draws_apart=draws_apart)
 
