@@ -145,6 +145,7 @@ LEFT = {
     "rules/precision/precision.py": 1,
     "rules/precision/tfp601_debug_left_on.py": 3,
     # What messages and edits say.
+    "rules/eager/mini_batches.py": 1,
     "rules/pipelines/plain_numpy.py": 4,
     "rules/precision/tfp604_full_precision.py": 1,
     "analysis/rewriting/ops_for_numpy.py": 1,

@@ -1,4 +1,4 @@
-"""A compiled function of its own for `fit` on one batch: the gradient step that Keras makes of it, and nothing else."""
+"""A compiled function of its own for `fit` on few rows: the gradient steps that Keras makes of them, and nothing else."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from tflint_perf.rule import Refusal, Repair
 from .compiled_forward import DROPPED, as_tensors, home_beside
 from .forward_function import Forward, forward_function
 from .loss_of_history import loss_of_history
+from .mini_batches import MiniBatches, in_turn, mini_batches, names_in_turn
 
 _WEIGHT = "sample_weight"
 # What a class of models defines to train otherwise than Keras's own.
@@ -30,7 +31,8 @@ _OF_TRAINING = ("train_step", "make_train_function", "compute_loss", "compiled_l
 
 
 def compile_fit(edit: Editor, call: cst.Call) -> Repair | Refusal:
-    """Replace `model.fit(x, y)` of one batch by a gradient step of the loss and the optimizer that the model was compiled with."""
+    """Replace `model.fit(x, y)` by the gradient steps that it makes of the loss and with the optimizer that the model was compiled
+    with: one, or where the rows may be more than one batch one for each mini-batch."""
     assert isinstance(call.func, cst.Attribute)
     trained = call.func.value
     refusal = _refusal(edit, call, trained)
@@ -43,22 +45,29 @@ def compile_fit(edit: Editor, call: cst.Call) -> Repair | Refusal:
     another = edit.model.tracing.obstacle_to_keeping(trained, edit.model.function_at(call), as_seen=True)
     if another is not None and not given:
         return Refusal(another.reason, another.node)
-    learned, history = _learned(edit, call), loss_of_history(edit, call)
+    learned, batches = _learned(edit, call), mini_batches(edit, call)
     if isinstance(learned, Refusal):
         return learned
+    if isinstance(batches, Refusal):
+        return batches
+    history = loss_of_history(edit, call, again=batches is not None and batches.again)
     if isinstance(history, Refusal):
         return history
     passed, imports = learned
     inputs = ("x", "y", "weight")[: len(passed)]
-    tape, more = edit.spell("GradientTape", home)
-    lines = (*_gradient_step(tape, inputs), *(("return loss",) if history.is_read else ()))
+    if batches is None and (reordered := unlike_shuffled(edit, call)) is not None:
+        return reordered
+    lines, more = _lines(edit, home, inputs, batches, gives_loss=history.is_read)
+    if batches is not None:
+        inputs, passed = (*inputs, *batches.parameters), [*passed, *batches.passed]
     forward = Forward(trained, owner, bool(given), inputs=inputs, does=lines)
     name = f"train_{last_name(trained).strip('_')}"
     own = forward_function(edit, call, home, forward, name)
     target = f"{owner}.{own.name}" if owner else own.name
     made = f"{target}({', '.join([*given, *passed])})"
+    does = "Make the gradient step" if batches is None else "Make the gradient steps of its mini-batches"
     return Repair(
-        f"Make the gradient step in a `@{own.decorator}` of its own",
+        f"{does} in a `@{own.decorator}` of its own",
         [
             *dict.fromkeys(chain(own.imports, more, imports)),
             *own.edits,
@@ -88,8 +97,6 @@ def _refusal(edit: Editor, call: cst.Call, trained: cst.BaseExpression) -> Refus
             return Refusal(f"`{arg.keyword.value}` is more than a gradient step", arg.value)
     if _trains_its_own_way(edit, trained):
         return Refusal("the model is of a class of its own, which may train by a step of its own", trained)
-    if (reordered := unlike_shuffled(edit, call)) is not None:
-        return reordered
     if "mixed_precision" in edit.whole_text:
         return Refusal("the loss may be scaled, for half precision", trained)
     return None
@@ -169,6 +176,30 @@ def _trains_its_own_way(edit: Editor, trained: cst.BaseExpression) -> bool:
         if any(outside.member(path, name).kind != "unknown" for path in paths for name in _OF_TRAINING):
             return True
     return False
+
+
+def _lines(
+    edit: Editor,
+    home: cst.CSTNode,
+    inputs: tuple[str, ...],
+    batches: MiniBatches | None,
+    *,
+    gives_loss: bool,
+) -> tuple[tuple[str, ...], list[Edit]]:
+    """The lines of a function that trains on its `inputs`, at once or by mini-batches, and the imports for them. The loss that it
+    gives is the mean over all rows, as that of `fit` is."""
+    tape, imports = edit.spell("GradientTape", home)
+    if batches is None:
+        return (*_gradient_step(tape, inputs), *(("return loss",) if gives_loss else ())), imports
+    step = _gradient_step(tape, names_in_turn(inputs))
+    if not gives_loss:
+        lines, more = in_turn(edit, home, batches, inputs, step)
+        return lines, [*imports, *more]
+    shape, needed = edit.spell("shape", home)
+    cast, also = edit.spell("cast", home)
+    adds = f"total += loss * {cast}({shape}({names_in_turn(inputs)[0]})[0], loss.dtype)"
+    lines, more = in_turn(edit, home, batches, inputs, (*step, adds), ("total = 0.0",))
+    return (*lines, f"return total / {cast}(rows, total.dtype)"), [*imports, *more, *needed, *also]
 
 
 def _gradient_step(tape: str, inputs: tuple[str, ...]) -> tuple[str, ...]:

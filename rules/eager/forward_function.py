@@ -172,11 +172,16 @@ def _code(edit: Editor, home: cst.CSTNode, forward: Forward, spelled: str) -> Ca
     )
     one = edit.one_indent(edit.indent(home))
     lines = "".join(
-        one * (1 + line.startswith("    ")) + line.strip().format(model=model, rest=forward.rest) + "\n"
+        one * (1 + _depth(line)) + line.strip().format(model=model, rest=forward.rest) + "\n"
         for line in forward.does
     )
     options = f"({for_all_shapes(edit)})" if forward.varies else ""
     return lambda name: f"@{spelled}{options}\ndef {name}({parameters}):\n{lines}"
+
+
+def _depth(line: str) -> int:
+    """How many blocks inside its function a line of `Forward.does` stands, by its indentation."""
+    return (len(line) - len(line.lstrip())) // 4
 
 
 def _origin(edit: Editor, forward: Forward) -> Hashable | None:

@@ -28,28 +28,29 @@ class LossOfHistory:
     is_read: bool = False
 
 
-def loss_of_history(edit: Editor, call: cst.Call) -> LossOfHistory | Refusal:
-    """How `history.history["loss"][0]` becomes the loss that the step returns; refused where anything else is read."""
+def loss_of_history(edit: Editor, call: cst.Call, *, again: bool) -> LossOfHistory | Refusal:
+    """How `history.history["loss"][0]` becomes the loss that the step returns; refused where anything else is read. `again` says that
+    there are several epochs, of which it returns that of the last."""
     parent = edit.model.parent(call)
     match parent:
         case cst.Expr():
             return LossOfHistory(call)
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)]):
-            return _of_name(edit, parent, name)
-    read, spelled = _read_of(edit, call)
+            return _of_name(edit, parent, name, again)
+    read, spelled = _read_of(edit, call, again)
     if read is None:
         return Refusal("the history that `fit` returns is used", call)
     return LossOfHistory(read, spelled.format("float({})"), is_read=True)
 
 
-def _of_name(edit: Editor, fit: cst.Assign, name: cst.Name) -> LossOfHistory | Refusal:
+def _of_name(edit: Editor, fit: cst.Assign, name: cst.Name, again: bool) -> LossOfHistory | Refusal:
     """The same for a history that has a name."""
     reads = _reads(edit, name)
     if isinstance(reads, Refusal):
         return reads
     if not reads:
         return LossOfHistory(fit)
-    losses = [_read_of(edit, read) for read in reads]
+    losses = [_read_of(edit, read, again) for read in reads]
     for read, (loss, _) in zip(reads, losses, strict=True):
         if loss is None:
             return Refusal("the history that `fit` returns is used for more than its loss", read)
@@ -78,7 +79,7 @@ def _reads(edit: Editor, name: cst.Name) -> list[cst.Name] | Refusal:
     return reads
 
 
-def _read_of(edit: Editor, history: cst.BaseExpression) -> tuple[cst.BaseExpression | None, str]:
+def _read_of(edit: Editor, history: cst.BaseExpression, again: bool) -> tuple[cst.BaseExpression | None, str]:
     """What reads the loss of a history, `history.history["loss"][0]`, and how it is spelled by the loss; None where something
     else is done with the history. Of one epoch, the last loss is the first."""
     parents = edit.model.walk.parents
@@ -89,8 +90,9 @@ def _read_of(edit: Editor, history: cst.BaseExpression) -> tuple[cst.BaseExpress
                 return None, ""
             loss = parents.get(losses)
             if isinstance(loss, cst.Subscript) and loss.value is losses:
-                return (loss, "{}") if _index(loss, integer) in (0, -1) else (None, "")
-            return losses, "[{}]"
+                is_last = _index(loss, integer) in ((-1,) if again else (0, -1))
+                return (loss, "{}") if is_last else (None, "")
+            return (losses, "[{}]") if not again else (None, "")
     return None, ""
 
 

@@ -57,7 +57,8 @@ class KerasCallInLoop(Rule):
 
     ## What it does
 
-    Reports `predict`, `evaluate` and `fit` per step on one batch or one sample, and `predict` on what is read of each file.
+    Reports `predict`, `evaluate` and `fit` per step on one batch or one sample, also where `fit` goes a few times through it, and
+    `predict` on what is read of each file.
 
     ## Why is this bad?
 
@@ -117,7 +118,9 @@ class KerasCallInLoop(Rule):
         if not calls or model.infer.outside.needs_older(2) or _is_of_keras_alone(model):
             return
         for call in calls:
-            if not _is_of_keras_model(model, call) or not model.loops.batches.are_taken_by(call):
+            batches = model.loops.batches
+            again = batches.are_taken_again_by(call)
+            if not _is_of_keras_model(model, call) or not (again or batches.are_taken_by(call)):
                 continue
             files = () if model.is_per_step(call) else _from_loop_over_files(model, call)
             if not (model.is_per_step(call) or files):
@@ -131,7 +134,7 @@ class KerasCallInLoop(Rule):
             name = callee_name(call)
             yield Report(
                 call,
-                _said(model, call),
+                _SAID_AGAIN if again else _said(model, call),
                 partial(_call_on_batch, call=call),
                 bold=partial(_BOLD[name], call=call) if name in _BOLD else None,
                 bold_first=True,
@@ -149,6 +152,12 @@ def _is_of_keras_alone(model: Model) -> bool:
     ):
         return True
     return model.infer.outside.keras_has_own_engine() and "tensorflow" not in packages(model.walk)
+
+
+# The other calls take a batch once.
+_SAID_AGAIN = (
+    "`fit` sets up an input pipeline for few rows on each step; make its gradient steps in a `tf.function`"
+)
 
 
 def _said(model: Model, call: cst.Call) -> str:
@@ -240,6 +249,8 @@ def _call_on_batch(edit: Editor, call: cst.Call) -> Repair | Refusal:
     name = callee_name(call)
     if has_stars(call):
         return Refusal("not all of its arguments can be seen here", call)
+    if edit.model.loops.batches.are_taken_again_by(call):
+        return Refusal(f"`{_ON_BATCH[name]}` has no `epochs`", call)
     dropped: list[cst.Arg] = []
     for index, arg in enumerate(call.args):
         if arg.keyword is None:

@@ -721,3 +721,40 @@ def test_a_step_that_keras_traces_twice_is_of_one_optimizer(tmp_path: Path, fork
     )
     seen = _run(tmp_path, program, forks.watch, steps=5)
     assert (len(seen.ends), seen.optimizers) == (5, 1)
+
+
+IN_LOOP = (
+    "@tf.function\n"
+    "def train(a, b):\n"
+    "    for start in tf.range(0, 48, 16):\n"
+    "        train_step(a[start : start + 16], b[start : start + 16])\n"
+    "for number in range(20):\n"
+    "    train(x[:48], y[:48])\n"
+)
+
+
+@pytest.mark.parametrize(("details", "steps"), [(True, 20), (False, 9)])
+def test_updates_of_a_loop_in_a_graph_are_steps_where_runs_are_compared(
+    tmp_path: Path, forks: Forks, details: bool, steps: int
+) -> None:
+    """Another version may make them one by one. A run ends with the call that makes the last."""
+    more = {} if details else {"learning": Learning(tmp_path / "learned.npz")}
+    asked = None if details else 7
+    seen = _run(tmp_path, HEAD + STEP + IN_LOOP, forks.watch, details=details, steps=asked, **more)
+    assert len(seen.ends) == steps
+    assert any("updates in a loop inside a graph" in note for note in seen.record.steps.notes)
+    assert list(seen.ends) == sorted(set(seen.ends))
+
+
+@pytest.mark.parametrize(("calls", "steps"), [(4, 24), (1, 18)])
+def test_runs_that_are_compared_end_with_a_fit_that_is_called_often(
+    tmp_path: Path, forks: Forks, calls: int, steps: int
+) -> None:
+    program = HEAD + (
+        "model.compile(optimizer, 'mse')\n"
+        f"for number in range({calls}):\n"
+        f"    model.fit(x[:96], y[:96], batch_size=24, epochs={8 // calls}, verbose=0)\n"
+    )
+    learning = Learning(tmp_path / "learned.npz")
+    seen = _run(tmp_path, program, forks.watch, details=False, steps=18, learning=learning)
+    assert len(seen.ends) == steps

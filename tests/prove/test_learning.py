@@ -270,3 +270,16 @@ def test_a_statement_that_was_changed_draws_other_numbers(drawn: set[int], verdi
     one = Learned((FIRST,), (LAST,), {}, 100, drew_eagerly=frozenset({7, 8}))
     other = Learned((FIRST,), (LAST * 2,), {}, 100, drew_eagerly=frozenset(drawn))
     assert sameness([apart(one, other)], apart(one, one), [apart(one, one)]).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("drawn", "verdict"),
+    [({7, 9}, "unknown"), ({7, 8}, "different"), ({7}, "different"), (None, "different")],
+)
+def test_what_stands_in_the_place_of_a_fit_whose_layers_draw_draws_other_numbers(
+    drawn: set[int] | None, verdict: str
+) -> None:
+    one = Learned((FIRST,), (LAST,), {}, 100, drawn=frozenset({7, 8}))
+    other = Learned((FIRST,), (LAST * 2,), {}, 100, drawn=None if drawn is None else frozenset(drawn))
+    found = sameness([apart(one, other)], apart(one, one), [apart(one, one)])
+    assert (found.verdict, found.draws_apart) == (verdict, verdict == "unknown")

@@ -223,6 +223,74 @@ def _judged(version: Version, baseline: Baseline, runner: Runner) -> Judged:
     return judge(baseline, baseline.again, after, eagerly=runner.eagerly(version))
 
 
+# What puts fit's mini-batches in a graph, and what is not quite that.
+FITTED = """\
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+rng = np.random.default_rng(1)
+model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(8, "tanh"), tf.keras.layers.Dense(1)])
+model.compile(tf.keras.optimizers.Adam(0.01), "mse")
+
+
+@tf.function
+def train(x, y):
+    rows = tf.shape(x)[0]
+    order = tf.random.shuffle(tf.range(rows))
+    x, y = tf.gather(x, order), tf.gather(y, order)
+    for start in tf.range(0, rows, 32):
+        inputs, targets = x[start : start + 32], y[start : start + 32]
+        with tf.GradientTape() as tape:
+            loss = model.compute_loss(inputs, targets, model(inputs, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        model.optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+def fit(x, y):
+    model.fit(x, y, verbose=0)
+
+
+for number in range(40):
+    x = rng.normal(size=(80, 4)).astype("float32")
+    fit(x, x.sum(axis=1, keepdims=True))
+"""
+MADE_IN_GRAPH = {
+    "in a graph": ("    model.fit(x, y, verbose=0)", "    train(x, y)"),
+    "the last is left out": ("range(0, rows, 32)", "range(0, rows - 31, 32)"),
+    "the first each time": ("x[start : start + 32], y[start : start + 32]", "x[:32], y[:32]"),
+    "of another size": (
+        "rows, 32):\n        inputs, targets = x[start : start + 32], y[start : start + 32]",
+        "rows, 30):\n        inputs, targets = x[start : start + 30], y[start : start + 30]",
+    ),
+    "as the rows come": ("order = tf.random.shuffle(tf.range(rows))", "order = tf.range(rows)"),
+    "in two orders": (
+        "tf.gather(y, order)",
+        "tf.gather(y, tf.random.shuffle(tf.range(rows)))",
+    ),
+    "in one order": ("tf.random.shuffle(tf.range(rows))", "tf.argsort(tf.sin(tf.range(80.0)))"),
+}
+
+
+def test_the_mini_batches_of_fit_are_the_same_in_a_graph_and_others_are_not(
+    tmp_path: Path, forks: Forks
+) -> None:
+    """Both draw an order of the rows in each call, which is the same one."""
+    with _running(tmp_path, MADE_IN_GRAPH, forks.watch, FITTED, steps=28) as (runner, fixes):
+        by_name = {fix.code: fix for fix in fixes}
+        reference, _ = runner.reference(())
+        baseline = Baseline(reference, runner.control(), (runner.version(ORIGINAL),))
+        right = by_name.pop("in a graph")
+        judged = {fix.code: _judged(frozenset({right, fix}), baseline, runner) for fix in by_name.values()}
+        judged[right.code] = _judged(frozenset({right}), baseline, runner)
+    assert reference.steps == 30  # to the end of a call
+    learned = {name: one.learned for name, one in judged.items()}
+    assert {name: one and one.verdict for name, one in learned.items()} == {
+        **dict.fromkeys(MADE_IN_GRAPH, "different"),
+        "in a graph": "same",
+    }, learned
+
+
 # What a step draws is drawn by the same statement between steps, too.
 WITH_VALIDATION = """\
 import tensorflow as tf

@@ -514,6 +514,130 @@ def test_what_a_layer_draws_for_shuffled_rows_falls_on_others(layer: str, fit: s
     assert ("train_on_batch(" in fixed("TFP105", source)) is is_fixed
 
 
+IN_TURN = """\
+@tf.function(reduce_retracing=True)
+def _train_model(self, x, y):
+    rows = tf.shape(x)[0]
+    order = tf.random.shuffle(tf.range(rows))
+    for start in tf.range(0, rows, 16):
+        batch = order[start : start + 16]
+        inputs, targets = tf.gather(x, batch), tf.gather(y, batch)
+        with tf.GradientTape() as tape:
+            loss = self.model.compute_loss(inputs, targets, self.model(inputs, training=True))
+        gradients = tape.gradient(loss, self.model.trainable_variables)
+        self.model.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+
+"""
+STEP_IN_TURN = "self._train_model(tf.convert_to_tensor(states), tf.convert_to_tensor(wanted))"
+
+
+def test_fit_on_more_rows_than_a_batch_becomes_the_loop_over_mini_batches_that_keras_makes() -> None:
+    before = LEARNER.format("self.model.fit(states, wanted, batch_size=16, verbose=0)")
+    after = LEARNER.format(STEP_IN_TURN).replace("    def learn", indent(IN_TURN, "    ") + "    def learn")
+    assert fixed("TFP105", before, bold=True) == after
+
+
+def test_its_loss_is_the_mean_over_all_rows() -> None:
+    fit = "return self.model.fit(states, wanted, batch_size=16).history['loss'][-1]"
+    text = fixed("TFP105", LEARNER.format(fit), bold=True)
+    assert "        total = 0.0\n        order = tf.random.shuffle(tf.range(rows))\n        for start" in text
+    assert "            total += loss * tf.cast(tf.shape(inputs)[0], loss.dtype)\n        return" in text
+    assert "        return total / tf.cast(rows, total.dtype)\n" in text
+    assert f"        return float({STEP_IN_TURN})\n" in text
+
+
+def test_rows_that_fit_takes_as_they_come_are_trained_on_so() -> None:
+    fit = "self.model.fit(states, wanted, batch_size=16, shuffle=False)"
+    text = fixed("TFP105", LEARNER.format(fit), bold=True)
+    assert "rows = tf.shape(x)[0]\n        for start in tf.range(0, rows, 16):\n" in text
+    assert "inputs, targets = x[start : start + 16], y[start : start + 16]\n" in text
+
+
+def test_a_size_that_is_no_constant_is_given_to_the_loop() -> None:
+    fit = "self.model.fit(states, wanted, batch_size=self.size, verbose=0)"
+    text = fixed("TFP105", LEARNER.format(fit), bold=True)
+    assert "def _train_model(self, x, y, batch_size):" in text
+    assert "            batch = order[start : start + batch_size]\n" in text
+    assert f"{STEP_IN_TURN[:-1]}, self.size)" in text
+
+
+def test_weights_of_rows_are_cut_as_the_rows_are() -> None:
+    fit = "self.model.fit(states, wanted, batch_size=16, sample_weight=np.ones(32))"
+    text = fixed("TFP105", LEARNER.format(fit), bold=True)
+    assert "weights = tf.gather(x, batch), tf.gather(y, batch), tf.gather(weight, batch)" in text
+    assert "compute_loss(inputs, targets, self.model(inputs, training=True), weights)" in text
+
+
+@pytest.mark.parametrize(
+    ("states", "fit", "is_one"),
+    [
+        ("np.zeros((32, 4))", "", True),
+        ("np.zeros((33, 4))", "", False),
+        ("np.zeros((64, 4))", "batch_size=64", True),
+        ("np.zeros((64, 4))", "batch_size=None", False),
+        ("np.zeros((self.batch_size, 4))", "batch_size=self.batch_size", True),
+        ("np.zeros((self.batch_size, 4))", "", False),
+        ("np.array([state for state, _ in batch])", "", True),
+        ("np.array([state for state, _ in batch])", "batch_size=8", False),
+        ("np.array([state for state, _ in memory.sample()])", "batch_size=8", False),
+        ("np.array([state for state, _ in memory.sample()])", "batch_size=len(states)", True),
+        ("memory.states[at : at + 32]", "", True),
+        ("memory.states[at : at + self.size]", "", False),
+        ("memory.states[at : at + self.size]", "batch_size=self.size", True),
+    ],
+)
+def test_rows_that_surely_are_one_batch_are_trained_on_at_once(states: str, fit: str, is_one: bool) -> None:
+    source = LEARNER.replace("np.zeros((32, 4))", states).format(
+        f"self.model.fit(states, wanted{', ' * bool(fit)}{fit})"
+    )
+    source = source.replace("states[at], wanted[at] = batch[at]", "wanted[at] = 1.0")
+    text = fixed("TFP105", source, bold=True)
+    assert "_train_model(" in text
+    assert ("in tf.range(0, rows" in text) is not is_one
+
+
+AGAIN = "reward = environment.step(1)\n        "
+
+
+def test_several_epochs_go_through_the_rows_in_an_order_each() -> None:
+    text = fixed("TFP105", LEARNER.format(f"{AGAIN}self.model.fit(states, wanted, epochs=4)"), bold=True)
+    epochs = """\
+        for _ in tf.range(4):
+            order = tf.random.shuffle(tf.range(rows))
+            for start in tf.range(0, rows, 32):
+                batch = order[start : start + 32]
+"""
+    assert f"        rows = tf.shape(x)[0]\n{epochs}" in text
+    assert f"        {STEP_IN_TURN}\n" in text
+
+
+def test_no_other_method_of_keras_takes_a_batch_several_times() -> None:
+    (note,) = notes("TFP105", LEARNER.format(f"{AGAIN}self.model.fit(states, wanted, epochs=4)"))
+    assert note.startswith("no fix: `train_on_batch` has no `epochs`")
+
+
+@pytest.mark.parametrize(("read", "is_made"), [("[-1]", True), ("[0]", False), ("", False)])
+def test_the_loss_of_several_epochs_is_that_of_the_last(read: str, is_made: bool) -> None:
+    fit = f"{AGAIN}return self.model.fit(states, wanted, epochs=4).history['loss']{read}"
+    text = fixed("TFP105", LEARNER.format(fit), bold=True)
+    begins = "        total = 0.0\n        for _ in tf.range(4):\n            total = 0.0\n"
+    assert (begins in text) is is_made
+    assert (f"return float({STEP_IN_TURN})" in text) is is_made
+
+
+@pytest.mark.parametrize("more", ["shuffle='batch'", "shuffle=self.is_shuffled"])
+def test_an_order_that_is_not_known_is_not_made(more: str) -> None:
+    source = LEARNER.format(f"self.model.fit(states, wanted, batch_size=16, {more})")
+    assert findings("TFP105", source)
+    assert "GradientTape" not in fixed("TFP105", source, bold=True)
+
+
+def test_layers_that_draw_for_each_row_do_so_in_the_loop() -> None:
+    source = LEARNER.format("self.model.fit(states, wanted, batch_size=16)")
+    source = source.replace("([tf.", "([tf.keras.layers.Dropout(0.5), tf.")
+    assert "in tf.range(0, rows, 16)" in fixed("TFP105", source, bold=True)
+
+
 def test_a_history_that_nobody_reads_goes() -> None:
     source = LEARNER.format("history = self.model.fit(states, wanted, verbose=0)")
     assert "\n        self._train_model(" in fixed("TFP105", source, bold=True)
@@ -566,6 +690,23 @@ class Agent:"""
     source = source.replace("\n\nclass Agent:", "\n" + own)
     source = source.replace("tf.keras.Sequential([tf.keras.layers.Dense(2)])", "Own()")
     assert ("GradientTape" in fixed("TFP105", source, bold=True)) is is_made
+
+
+def test_what_a_parameter_is_called_does_not_make_it_one_row(tmp_path: Path) -> None:
+    """Rows that another file draws, by whatever name."""
+    source = LEARNER.format("pass").replace("def learn(self, memory)", "def update(self, state, wanted)")
+    source = source[: source.index("        batch =")] + "        self.model.fit(state, wanted, verbose=0)\n"
+    (tmp_path / "agents.py").write_text(source)
+    (tmp_path / "train.py").write_text(
+        "from agents import Agent\nagent = Agent()\n"
+        "while not done:\n    state, reward, done, _ = env.step(1)\n"
+        "    states, wanted = memory.draw()\n    agent.update(states, wanted)\n"
+    )
+    rules = frozenset({"TFP105"})
+    fixes = Settings(tmp_path, rules=rules, fixable=rules, fix="diff", unsafe_fixes=True, bold_fixes=True)
+    settings = replace(fixes, project_root=tmp_path)
+    results = lint_files([tmp_path / name for name in ("agents.py", "train.py")], settings, 1)
+    assert any("in tf.range(0, rows, 32)" in result.diff for result in results)
 
 
 @pytest.mark.parametrize(("method", "is_made"), [("train_step(self, data)", False), ("call(self, x)", True)])

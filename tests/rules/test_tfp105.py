@@ -350,13 +350,13 @@ SILENT = {
             xs.append(state)
             model.fit(np.array(xs), targets)
         """,
-    "several epochs on one batch, by name": """
+    "many epochs on one batch, by name": """
         def learn(memory, epochs):
             drawn = random.sample(memory, 30)
             model.fit(np.array([old for old, _ in drawn]), targets, epochs=epochs)
         while not done:
             state, reward, done, _ = env.step(action)
-            learn(memory, epochs=4)
+            learn(memory, epochs=40)
         """,
     "a few samples that were cut off": """
         few = images[:2]
@@ -893,6 +893,17 @@ FLAGGED = {
             learn(memory, epochs=1)
         """,
         [6, 10],
+    ),
+    "a few epochs on one batch, by name": (
+        """
+        def learn(memory, epochs):
+            drawn = random.sample(memory, 30)
+            model.fit(np.array([old for old, _ in drawn]), targets, epochs=epochs)
+        while not done:
+            state, reward, done, _ = env.step(action)
+            learn(memory, epochs=4)
+        """,
+        [4],
     ),
     "a few batches that an agent replays": (
         """

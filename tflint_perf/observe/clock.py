@@ -30,6 +30,8 @@ _ALWAYS, _LATER = 24, 16
 _MOST_AT_A_ROW = 6
 # More steps than so many are no parts of one: what updates from then on does so once in a while.
 FEW = 30
+# What was called so often was left before.
+_OFTEN = 2
 # So many updates are kept, to be counted again.
 _MOST_KEPT = 1000
 # A frame of a library with a training loop of its own: what lies further out does not loop over steps.
@@ -265,6 +267,10 @@ class Clock:
         """
         active = self.active()
         return bool(active) and all(source.inside and source.calls < source.count for source in active)
+
+    def is_called_often(self) -> bool:
+        """Whether a library's own loop was left several times: then it will be soon again."""
+        return any(source.inside and source.calls > _OFTEN for source in self.active())
 
     def _is_alone(self, source: Source) -> bool:
         """Whether no other optimizer updates at the same place: then the innermost loop is not one over optimizers."""

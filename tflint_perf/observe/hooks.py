@@ -10,14 +10,15 @@ import functools
 import gc
 import re
 import sys
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from threading import local
 from time import perf_counter
 from types import FrameType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from tflint_perf.observe.learned import Learned
+from tflint_perf.observe.learned import Learned, is_of_function
 from tflint_perf.observe.patching import replace
 from tflint_perf.observe.traced import Traces, code_of
 from tflint_perf.observe.training_hooks import TrainingRuns
@@ -91,7 +92,7 @@ class Hooks:
     def _functions(self, module: ModuleType) -> None:
         watcher, inside, in_graph, learned = self._watcher, self._inside, self._in_graph, self._learned
         # By function, which shall not live longer for being known here.
-        known: WeakKeyDictionary[Any, tuple[int, int, bool]] = WeakKeyDictionary()
+        known: WeakKeyDictionary[Any, _Found] = WeakKeyDictionary()
 
         def made(original: Callable[..., Any]) -> Callable[..., Any]:
             def call(function: Any, /, *args: Any, **keywords: Any) -> Any:
@@ -99,8 +100,8 @@ class Hooks:
                     return original(function, *args, **keywords)
                 if learned is not None and learned.eagerly:  # what a function does shows by itself
                     return original(function, *args, **keywords)
-                if learned is not None and any(known.get(function, ())):
-                    self._before_update(_kind_of(known[function][0] > 0), _who(function), sys._getframe(1))
+                if learned is not None and function in known:
+                    self._before_update(known[function].kind, _who(function), sys._getframe(1))
                 inside.function += 1
                 in_graph.clear()
                 before = watcher.trace_count
@@ -112,13 +113,10 @@ class Hooks:
                     learned.called(function)
                 if watcher.trace_count > before:
                     found = in_graph.found()
-                    if any(found):
+                    if found.trains:
                         known[function] = found
-                applies, gradients, in_loop = known.get(function, (0, 0, False))
-                if applies or gradients:
-                    self._after_function(
-                        function, result, _kind_of(applies > 0), applies or gradients, in_loop
-                    )
+                if function in known:
+                    self._after_function(function, result, known[function])
                 return result
 
             return call
@@ -134,18 +132,22 @@ class Hooks:
             self._learned.before_update()
             self._watcher.leave_out(perf_counter() - began)
 
-    def _after_function(self, function: Any, result: Any, kind: str, optimizers: int, in_loop: bool) -> None:
+    def _after_function(self, function: Any, result: Any, found: _Found) -> None:
         watcher = self._watcher
         frame = sys._getframe(2)
         updates = 1
-        if in_loop:
+        if found.in_loop:
             watcher.notes["updates in a loop inside a graph: one call makes several"] = None
             code = code_of(getattr(function, "python_function", function))
             watcher.loop_in_graph = watcher.places.first_loop_in(code) if code is not None else None
-            updates = max(self._in_graph.updates_since(self._optimizers), 1)
+            updates = max(self._in_graph.updates_since(found.optimizers, self._optimizers), 1)
+        saw = functools.partial(self._saw, result)
+        optimizers = len(found.applies) or len(found.gradients)
+        watcher.mark(found.kind, _who(function), frame, updates, optimizers, saw)
+
+    def _saw(self, result: Any, step: int) -> None:
         if self._learned is not None:
-            self._learned.saw_result(watcher.count, result)
-        watcher.mark(kind, _who(function), frame, updates, optimizers)
+            self._learned.saw_result(step, result)
 
     def _applying(self, cls: str, name: str) -> Callable[[ModuleType], None]:
         watcher, inside, in_graph = self._watcher, self._inside, self._in_graph
@@ -166,6 +168,7 @@ class Hooks:
                     user = watcher.places.innermost(sys._getframe(1))
                     row = watcher.places.row(user) if user is not None else None
                     in_graph.saw("apply", (row, id(optimizer)))
+                    in_graph.began(optimizer)
                 elif not inside.function:
                     watcher.mark("optimizer", id(optimizer), sys._getframe(1))
                 return result
@@ -300,14 +303,17 @@ class Hooks:
                     return original(*args, **keywords)
                 inside.keras += 1
                 watcher.clock.library_call += 1
+                watcher.is_in_call = True
                 steps, began = watcher.count, perf_counter()
                 try:
-                    return original(*args, **keywords)
+                    result = original(*args, **keywords)
                 finally:
                     inside.keras -= 1
                     # A call that makes steps itself takes none of any.
                     if watcher.count - steps <= 1:
                         watcher.note(kind, what, sys._getframe(1), perf_counter() - began)
+                watcher.leave_call()
+                return result
 
             return call
 
@@ -386,11 +392,6 @@ class Hooks:
         return hook
 
 
-def _kind_of(applies: bool) -> str:
-    """What a compiled function shows that updates weights."""
-    return "optimizer" if applies else "gradient"
-
-
 def _row_in_graph(places: Places) -> tuple[str, int] | None:
     """The row of the user's that is traced: what runs is code that AutoGraph has made of it."""
     stack = sys.modules["tensorflow.python.util.tf_stack"].extract_stack()
@@ -402,14 +403,37 @@ def _who(function: Any) -> Hashable:
     return "function", getattr(function, "__name__", None) or "function"
 
 
+@dataclass(frozen=True)
+class _Found:
+    """What a function that was traced updates weights by: optimizers, each by its row and itself, and tapes; and whether in a loop."""
+
+    applies: frozenset[tuple[Hashable, int]]
+    gradients: frozenset[Hashable]
+    in_loop: bool
+
+    @property
+    def trains(self) -> bool:
+        return bool(self.applies or self.gradients)
+
+    @property
+    def kind(self) -> str:
+        """What shows that weights are updated."""
+        return "optimizer" if self.applies else "gradient"
+
+    @property
+    def optimizers(self) -> frozenset[int]:
+        return frozenset(optimizer for _, optimizer in self.applies)
+
+
 class _InGraph:
     """What was seen while a function was traced, in the outermost graph that was traced last: a first call may trace twice."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, set[Hashable]] = {"apply": set(), "gradient": set()}
+        self._seen: dict[str, set[Any]] = {"apply": set(), "gradient": set()}
         self._loop = False
         self._graph: Any = None
-        self._total = 0
+        # Of each optimizer, how many updates it had counted when that was asked last.
+        self._counted: dict[int, int] = {}
         self._context: Any = None
 
     def is_eager(self) -> bool:
@@ -421,19 +445,19 @@ class _InGraph:
         self._seen = {"apply": set(), "gradient": set()}
         self._loop, self._graph = False, None
 
-    def found(self) -> tuple[int, int, bool]:
-        return len(self._seen["apply"]), len(self._seen["gradient"]), self._loop
+    def found(self) -> _Found:
+        return _Found(frozenset(self._seen["apply"]), frozenset(self._seen["gradient"]), self._loop)
 
-    def saw(self, kind: str, who: Hashable) -> None:
+    def saw(self, kind: str, who: Any) -> None:
         """A tape or an optimizer, `who`, was used while a function was traced: a function inside another is traced twice."""
         graph = sys.modules["tensorflow.python.framework.ops"].get_default_graph()
-        if type(graph).__name__ != "FuncGraph":
+        if not is_of_function(graph):
             return  # of a session, which says itself when it trains
         looped = False
         while True:
             looped = looped or bool(_IN_LOOP.search(getattr(graph, "name", "") or ""))
             outer = getattr(graph, "outer_graph", None)
-            if type(outer).__name__ != "FuncGraph":
+            if not is_of_function(outer):
                 break
             graph = outer
         if graph is not self._graph:
@@ -442,16 +466,25 @@ class _InGraph:
         self._seen[kind].add(who)
         self._loop = self._loop or looped
 
-    def updates_since(self, optimizers: Any) -> int:
-        """How many updates the optimizers count since this was asked last. It waits for the device."""
-        tensorflow = sys.modules["tensorflow"]
-        total = 0
-        with tensorflow.init_scope():
-            for optimizer in optimizers:
-                if hasattr(optimizer, "iterations"):
-                    total += int(optimizer.iterations)
-        since, self._total = total - self._total, total
+    def began(self, optimizer: Any) -> None:
+        """A function that applies it is traced: what it has counted so far, that function has not done."""
+        self._counted.setdefault(id(optimizer), _updates_of(optimizer))
+
+    def updates_since(self, wanted: Collection[int], optimizers: Iterable[Any]) -> int:
+        """How many updates those wanted of the optimizers count since this was asked last. It waits for the device."""
+        since = 0
+        for optimizer in optimizers:
+            if id(optimizer) in wanted:
+                total = _updates_of(optimizer)
+                since += total - self._counted.get(id(optimizer), 0)
+                self._counted[id(optimizer)] = total
         return since
+
+
+def _updates_of(optimizer: Any) -> int:
+    """How many updates an optimizer has counted; of an old one, which does not, none."""
+    with sys.modules["tensorflow"].init_scope():
+        return int(getattr(optimizer, "iterations", 0))
 
 
 def watch_garbage(watcher: Watcher) -> None:

@@ -8,11 +8,12 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import islice
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 from zlib import crc32
 
+from tflint_perf.observe.patching import replace
 from tflint_perf.observe.user_code import Places
 
 _MOST_LOSSES = 8000
@@ -22,6 +23,12 @@ _SEEDS = 2**31 - 1
 # A nudge moves each number of a weight by up to so many units in the last place, either way; in large ones only once.
 _UNITS = 2
 _LARGE = 1_000_000
+# The second seed of a draw that puts the rows of a `fit` in order; and for how many numbers of rows these are counted.
+_ORDER = _SEEDS
+_COUNTED = 1024
+# The function of TensorFlow that asks for the seeds of an order, and whose modules Keras's are.
+_SHUFFLE = "random_shuffle"
+_KERAS = ("keras", "tf_keras", "tensorflow.python.keras")
 
 
 # A statement, and whether it draws under a tape.
@@ -31,9 +38,15 @@ _Drawn = tuple[str, bool]
 class Learned:
     """The trained variables before their first update and at the end, and a loss of each step."""
 
-    def __init__(self, out: str, seed: int, nudge: bool, eagerly: bool = False) -> None:
+    def __init__(
+        self, out: str, seed: int, nudge: bool, eagerly: bool = False, drawn: Iterable[int] | None = None
+    ) -> None:
         self._out, self._seed, self._nudge = out, seed, nudge
         self.eagerly = eagerly
+        # The statements that draw in the program that this one is a version of, if Keras puts rows in order there.
+        self._drawn_before = frozenset(drawn) if drawn is not None else None
+        # How many orders were drawn of so many rows: a variable, since graphs draw them as they run.
+        self._orders: Any = None
         self._trained: dict[int, Any] = {}
         # Those that gradients were taken of: what is trained where no optimizer says so.
         self._recorded: dict[int, Any] = {}
@@ -91,20 +104,25 @@ class Learned:
         self._is_taped = lambda: not tapes.TFE_Py_TapeSetIsEmpty()
         original: Callable[..., Any] = vars(module)["get_seed"]
 
-        def get_seed(op_seed: int | None) -> Any:
-            if op_seed is not None:
-                return original(op_seed)
-            graph = None if in_graph.is_eager() else ops.get_default_graph()
-            if graph is not None and type(graph).__name__ != "FuncGraph":
-                return original(op_seed)
+        def statement_at(graph: Any, frame: FrameType) -> str:
             if graph is None:
-                user = places.innermost(sys._getframe(1))
+                user = places.innermost(frame)
                 at = (user.f_code.co_filename, user.f_lineno) if user is not None else None
             else:
                 # As the user wrote it: what is traced is code that AutoGraph has made of it.
                 stack = [(frame.filename, frame.lineno) for frame in stacks.extract_stack()]
                 at = next((place for place in reversed(stack) if places.name_of(place[0]) is not None), None)
-            statement = places.statement(*at) if at is not None else ""
+            return places.statement(*at) if at is not None else ""
+
+        def get_seed(op_seed: int | None) -> Any:
+            if op_seed is not None:
+                return original(op_seed)
+            graph = None if in_graph.is_eager() else ops.get_default_graph()
+            if graph is not None and not is_of_function(graph):
+                return original(op_seed)
+            statement = statement_at(graph, sys._getframe(1))
+            if self._is_order(sys._getframe(1), statement):
+                return self._seed + 1, _ORDER
             drawn = statement, self._is_taped()
             if graph is None:
                 number = self._draws.get(drawn, 0)
@@ -122,6 +140,51 @@ class Learned:
             other = sys.modules[name]
             if name.startswith("tensorflow.python.") and getattr(other, "get_seed", None) is original:
                 vars(other)["get_seed"] = get_seed
+
+    def hook_orders(self, module: ModuleType) -> None:
+        """Let the rows of `fit` be in the same order where a version of the program draws that itself.
+
+        Keras draws an order each epoch, in a pipeline that it makes for each call; a version that makes the mini-batches by
+        itself draws it in a graph that is traced once. So neither the graph nor the statement tells an order, but the how-manieth
+        of so many rows it is: whoever draws it once too often or too seldom, or one for the inputs and another for the targets,
+        goes through the rows in other orders from then on.
+        """
+
+        def made(original: Callable[..., Any]) -> Callable[..., Any]:
+            def random_shuffle(value: Any, seed: int = 0, seed2: int = 0, name: str | None = None) -> Any:
+                if seed2 != _ORDER:
+                    return original(value, seed=seed, seed2=seed2, name=name)
+                return self._in_order(value, seed)
+
+            return random_shuffle
+
+        replace(module, _SHUFFLE, made)
+
+    def _is_order(self, asks: FrameType, statement: str) -> bool:
+        """Whether what is drawn is the order of the rows of a `fit`: Keras draws it, or in a version of a program where Keras does a
+        statement that was not there."""
+        if asks.f_code.co_name != _SHUFFLE or sys.modules["tensorflow"].distribute.has_strategy():
+            return False
+        frame: FrameType | None = asks
+        while frame is not None and _is_of_tensorflow(frame):
+            frame = frame.f_back
+        if frame is not None and _module_of(frame).startswith(_KERAS):
+            return True
+        return self._drawn_before is not None and crc32(statement.encode()) not in self._drawn_before
+
+    def _in_order(self, value: Any, seed: int) -> Any:
+        """The rows of `value` in the next order of so many."""
+        tensorflow = sys.modules["tensorflow"]
+        if self._orders is None:
+            with tensorflow.init_scope(), tensorflow.device("CPU"):
+                self._orders = tensorflow.Variable([0] * _COUNTED, trainable=False)
+        rows = tensorflow.shape(value)[0]
+        place = rows % _COUNTED
+        counted = self._orders.scatter_nd_add([[place]], [1])
+        seeds = tensorflow.stack([seed, tensorflow.gather(counted, place)])
+        return tensorflow.gather(
+            value, tensorflow.argsort(tensorflow.random.stateless_uniform([rows], seeds))
+        )
 
     def _draw_in(self, graph: Any, drawn: _Drawn) -> int:
         """Which of the step's draws this is, the next of a graph that is made."""
@@ -247,9 +310,15 @@ class Learned:
             with suppress(Exception):  # a tensor of another graph, or none at all
                 losses.append((step, float(numpy.mean(numpy.asarray(loss))), is_result))
         arrays["losses"] = numpy.asarray(losses, dtype="float64").reshape(-1, 3)
-        for name, said in (("drew_eagerly", self._drew_eagerly), ("drew_by_graph", self._drew_by_graph)):
+        said: dict[str, Iterable[str]] = {
+            "drew_eagerly": self._drew_eagerly,
+            "drew_by_graph": self._drew_by_graph,
+        }
+        if self._orders is not None:
+            said["drawn_beside_orders"] = self._ways
+        for name, statements in said.items():
             arrays[name] = numpy.asarray(
-                sorted(crc32(statement.encode()) for statement in said), dtype="int64"
+                sorted(crc32(statement.encode()) for statement in statements), dtype="int64"
             )
         numpy.savez(self._out, **arrays)
         return True
@@ -285,8 +354,23 @@ class Learned:
                     variable.assign(moved)
 
 
+def _module_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
+
+
+def _is_of_tensorflow(frame: FrameType) -> bool:
+    """Whether a frame is TensorFlow's, and none of the Keras that was a part of it."""
+    name = _module_of(frame)
+    return name.startswith("tensorflow.") and not name.startswith(_KERAS)
+
+
+def is_of_function(graph: Any) -> bool:
+    """Whether a graph is that of a function that is traced, or of a loop or a condition in it: each has a class of its own."""
+    return type(graph).__name__.endswith("FuncGraph")
+
+
 def _outermost(graph: Any) -> Any:
     """The graph of the function that is traced, of one of a loop or a condition in it."""
-    while type(getattr(graph, "outer_graph", None)).__name__ == "FuncGraph":
+    while is_of_function(getattr(graph, "outer_graph", None)):
         graph = graph.outer_graph
     return graph

@@ -55,7 +55,9 @@ class Observation:
         self.watcher.end_now = self._end_now
         learning = settings.get("learning")
         self.learned = (
-            Learned(learning["out"], learning["seed"], learning["nudge"], learning["eagerly"])
+            Learned(
+                learning["out"], learning["seed"], learning["nudge"], learning["eagerly"], learning["drawn"]
+            )
             if learning
             else None
         )
@@ -69,6 +71,7 @@ class Observation:
             # Innermost: what marks steps looks at the frame that calls it.
             hooks = each_after_the_other(TrainedHooks(self.learned).by_module(), hooks)
             hooks["numpy"] = self.learned.hook_numpy
+            hooks["tensorflow.python.ops.gen_random_ops"] = self.learned.hook_orders
             hooks["tensorflow.python.eager.polymorphic_function.eager_function_run"] = (
                 self.learned.hook_functions
             )
@@ -159,7 +162,9 @@ class Observation:
             watcher.last_sample()
         learned = False
         if self.learned is not None and watcher.steps:
-            learned = self.learned.write(of_whole_steps=watcher.stopped_by == "steps")
+            learned = self.learned.write(
+                of_whole_steps=watcher.stopped_by == "steps" and not watcher.steps_are_updates
+            )
         document = self._document(how, code, error)
         document["learned"] = learned
         out = self.settings["out"]

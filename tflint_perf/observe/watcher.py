@@ -56,7 +56,7 @@ class Watcher:
         seconds: float | None,
         details: bool,
         began: float,
-        optimizers: int = 1,
+        optimizers: int = 0,
     ) -> None:
         self.places = places
         self.clock = Clock(places, self._on_step, self._begin_again)
@@ -89,8 +89,12 @@ class Watcher:
         self.ended: str | None = None
         self.end_now: Callable[[str], None] = lambda how: None
         self._most, self._most_seconds, self._details = steps, seconds, details
-        # So many optimizers made a step of the run that this one is held against.
+        # So many optimizers made a step of the run that this one is held against; 0 where there is none.
         self._optimizers = optimizers
+        # Updates of the last call that are still to be counted, each as one.
+        self._left = 0
+        # In a call of Keras's now; and enough steps are over, but the call is not.
+        self.is_in_call = self._is_due = False
         self._started = began
         self._first_ended = 0.0
         self._queue: list[int] = []
@@ -131,9 +135,19 @@ class Watcher:
         return threading.get_ident() == self.thread and not self.forked
 
     def mark(
-        self, kind: str, who: Hashable, frame: FrameType | None, updates: int = 1, optimizers: int = 1
+        self,
+        kind: str,
+        who: Hashable,
+        frame: FrameType | None,
+        updates: int = 1,
+        optimizers: int = 1,
+        saw: Callable[[int], None] = lambda step: None,
     ) -> None:
-        """As `Clock.mark`, for the watched thread alone: the one in which the first update was seen."""
+        """As `Clock.mark`, for the watched thread alone: the one in which the first update was seen.
+
+        Where runs are compared, each update counts by itself, also those that one call makes: another version may make them one
+        by one. `saw` is told the step of the last.
+        """
         if self.ended is not None or self.forked:
             return
         ident = threading.get_ident()
@@ -143,7 +157,22 @@ class Watcher:
         if ident != self.thread:
             self.others += updates
             return
-        self.clock.mark(kind, who, frame, updates, max(optimizers, 1))
+        marks = 1 if self._details else updates
+        for self._left in reversed(range(marks)):
+            if not self._left:
+                saw(self.count)
+            self.clock.mark(kind, who, frame, updates // marks, max(optimizers, 1))
+
+    def leave_call(self) -> None:
+        """A call of Keras's is over."""
+        self.is_in_call = False
+        if self._is_due and self.is_watched() and self._is_enough(perf_counter()):
+            self._stop()
+
+    @property
+    def steps_are_updates(self) -> bool:
+        """Whether a step is one update by an optimizer, so that all of it is over when it ends. Of several, or by hand, some may follow."""
+        return self.clock.kind == "optimizer" and (self._optimizers or self.clock.optimizers) == 1
 
     def leave_epoch(self) -> None:
         """An epoch is over: what comes until the next one begins is no step's, nor is the step that it is in."""
@@ -211,7 +240,8 @@ class Watcher:
     def _on_step(self, updates: int) -> None:
         if self._left_epoch is not None:  # by what trains without epochs
             self.begin_epoch()
-        ended = perf_counter()
+        # Updates of one call took as long each.
+        ended = self._started + (perf_counter() - self._started) / (self._left + 1)
         mode = self.mode
         self.steps.append((ended - self.began, ended - self._started, mode, updates))
         self.work.append(self.started)
@@ -230,7 +260,7 @@ class Watcher:
         # What takes long between two steps lets the input get ahead.
         self._enter(DISTURBED if sampled else self._next_mode())
         self.started = 0
-        self._started = perf_counter()
+        self._started = ended if self._left else perf_counter()
 
     def _begin_again(self, steps: Sequence[tuple[float, int]] | None) -> None:
         """What a step is was not known yet: forget the steps so far, if they are few.
@@ -282,6 +312,11 @@ class Watcher:
             self._first_ended = steps[0][0] if steps else 0.0
 
     def _is_enough(self, now: float) -> bool:
+        if self._left:
+            return False
+        if not self._details and self.is_in_call and self.clock.is_called_often():
+            self._is_due = True  # a version that makes the updates of a call at once has no other end there
+            return False
         if self._most is not None and self.count >= self._most and self._is_known():
             self.ended = self.ended or "steps"
         elif self._most_seconds is not None and now - self._first_ended >= self._most_seconds:

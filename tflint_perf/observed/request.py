@@ -21,12 +21,14 @@ class Learning:
     rows: the step, the loss that was seen, and whether that is what a compiled function gave, and perhaps no loss. Random numbers are seeded with `seed` before the program
     runs, eager and compiled code draw the same, and ops are deterministic. `nudge` moves each trained weight by a unit
     or two in the last place after each step: how far rounding alone goes. `eagerly` runs what the program compiles op by op.
+    `drawn` are the statements that draw random numbers in the program that this one is a version of (`Learned.drawn`).
     """
 
     out: Path
     seed: int = 0
     nudge: bool = False
     eagerly: bool = False
+    drawn: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Request:
     `seconds` from its first step, whichever is first; None for no such end. `timeout` is when it is given up, in seconds
     from its start. With `details`, some of the steps are looked at line by line; without, steps are only marked and timed.
     `step` is the row that says what a step is; `probes` are rows of which is told whether they were reached.
-    A run that ends after `steps` does so once as many `optimizers` make one as did in the run that it is held against.
+    A run that ends after `steps` does so once as many `optimizers` make one as did in the run that it is held against; 0 where there
+    is none.
     With `quiet`, what it prints is kept (`Seen.output`) and not shown.
     """
 
@@ -53,5 +56,5 @@ class Request:
     probes: tuple[Spot, ...] = ()
     details: bool = True
     learning: Learning | None = None
-    optimizers: int = 1
+    optimizers: int = 0
     quiet: bool = False

@@ -43,7 +43,7 @@ class Runner:
     _done: int | None = None
     _wall: float = 0.0
     _first: Learned | None = None
-    _optimizers: int = 1
+    _optimizers: int = 0
     _texts: dict[Version, Mapping[str, bytes]] = field(default_factory=dict)
 
     def reference(self, probes: Sequence[Spot]) -> tuple[Trial, Collection[Spot]]:
@@ -113,6 +113,7 @@ class Runner:
         out = self.scratch.folder / "learned.npz"
         out.unlink(missing_ok=True)
         first = self._done is None
+        drawn = self._first.drawn if self._first is not None else None
         seen = self.watch(
             Request(
                 program=copy.program,
@@ -124,7 +125,9 @@ class Runner:
                 timeout=self.timeout if first else self._limit(),
                 probes=probes,
                 details=False,
-                learning=Learning(out, self.seed, nudge, eagerly),
+                learning=Learning(
+                    out, self.seed, nudge, eagerly, tuple(sorted(drawn)) if drawn is not None else None
+                ),
                 quiet=True,
                 optimizers=self._optimizers,
             )

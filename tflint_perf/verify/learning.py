@@ -38,7 +38,6 @@ _CLEAN_LOSS: Final = 0.01
 _NO_LOSS: Final = 1e-3
 # So many of the losses may lie outside of what rounding explains: it does not grow evenly.
 _ODD_LOSSES: Final = 0.1
-_DRAWS: Final = ("drew_eagerly", "drew_by_graph")
 
 SamenessVerdict = Literal["same", "different", "unknown"]
 
@@ -57,6 +56,8 @@ class Learned:
     # Statements that drew random numbers eagerly, and in a graph that gave others than eager code would have drawn.
     drew_eagerly: frozenset[int] = frozenset()
     drew_by_graph: frozenset[int] = frozenset()
+    # All that drew, where Keras put the rows of `fit` in order; None where it did not.
+    drawn: frozenset[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +119,17 @@ def read_learned(path: Path, steps: int) -> Learned | None:
                 },
                 steps,
                 frozenset(int(step) for step, _, is_result in losses if is_result),
-                *(frozenset(held[name].tolist() if name in names else ()) for name in _DRAWS),
+                drew_eagerly=_statements(held, "drew_eagerly") or frozenset(),
+                drew_by_graph=_statements(held, "drew_by_graph") or frozenset(),
+                drawn=_statements(held, "drawn_beside_orders"),
             )
     except (OSError, ValueError, KeyError):
         return None
+
+
+def _statements(held: Any, name: str) -> frozenset[int] | None:
+    """The statements that stand in a file by a name; None where the run told of none."""
+    return frozenset(held[name].tolist()) if name in held.files else None
 
 
 def apart(one: Learned, other: Learned) -> Apart:
@@ -134,6 +142,8 @@ def apart(one: Learned, other: Learned) -> Apart:
         or one.drew_by_graph - other.drew_by_graph
         # A statement that says something else draws by itself, as the `shuffle` in a pipeline that was changed.
         or other.drew_eagerly - drew
+        # As does one in the place of a `fit`, in which layers drew.
+        or (one.drawn and other.drawn and one.drawn - other.drawn and other.drawn - one.drawn)
     )
     return replace(_apart(one, other), draws_apart=draws_apart)
 

@@ -57,6 +57,7 @@ What a call gives
 - `placeholder`: what a session is fed. `generator`: an object that draws. `summary-writer`: writes summaries.
 - `counts`: a number or a word of a sample. `counts-up`: numbers, one after the other.
 - `allocates`: an array of a size, to be written to. `repeats-at=`: as many rows as asked of the one number at that place.
+- `items-at=`: a list of as many items as the number at that place says, which is called `k`.
 
 What it computes
 

@@ -42,7 +42,9 @@ _OF_WHOLE_DATASETS = ("steps", "steps_per_epoch", "validation_data", "validation
 _KEEPING_ROWS = ("alike", "elementwise", "keeps-number", "works-on-arrays")
 _ANSWERING = frozenset({"predict", "predict_on_batch"})
 # How many rows `fit`, `evaluate` and `predict` take at a time, if nothing says otherwise.
-_ROWS_AT_A_TIME = 32
+ROWS_AT_A_TIME = 32
+# How often `fit` goes through a batch that a program draws for it, at most.
+_FEW_EPOCHS = 10
 # Arguments by which Keras 2 draws the batches of a whole training from a sequence or a generator.
 _OF_SEQUENCES = ("workers", "use_multiprocessing", "max_queue_size")
 
@@ -121,6 +123,23 @@ class Batches:
         if self._are_one_batch(call, inputs):
             return not self._is_trial(call)
         if not any(map(self._is_one_batch, inputs)) and not self._are_told_their_size(call, inputs):
+            return False
+        return not self._is_trial(call) and not self._is_cut_further(call, given)
+
+    def are_taken_again_by(self, call: cst.Call) -> bool:
+        """Whether `call` is a `fit` that goes a few times through one batch, which is drawn or collected: a slice of whole arrays, or
+        all rows at once, is a training by itself."""
+        given, epochs = argument(call, 0, "x"), keyword_argument(call, "epochs")
+        times = self._infer.integers.most(epochs)
+        if callee_name(call) != "fit" or given is None or times not in range(2, _FEW_EPOCHS + 1):
+            return False
+        if any(keyword_argument(call, name) is not None for name in _OF_WHOLE_DATASETS):
+            return False
+        inputs = _inputs(given)
+        if self._are_one_batch(call, inputs) or not any(map(self._is_one_batch, inputs)):
+            return False
+        cuts = (part for part in self._parts(given) if isinstance(part, cst.Subscript))
+        if any(isinstance(part.slice[0].slice, cst.Slice) for part in cuts):
             return False
         return not self._is_trial(call) and not self._is_cut_further(call, given)
 
@@ -227,7 +246,7 @@ class Batches:
             return False
         stacks = self._infer.names.is_call_that(given, "keeps-number", "stacks-tensors")
         items = self._infer.integers.length(given.args[0].value) if stacks else None
-        return items is not None and 0 < items <= _ROWS_AT_A_TIME and argument(given, None, "axis") is None
+        return items is not None and 0 < items <= ROWS_AT_A_TIME and argument(given, None, "axis") is None
 
     def _are_told_their_size(self, call: cst.Call, inputs: list[cst.BaseExpression]) -> bool:
         """Whether a function of another file, which is given a batch size, makes inputs and targets for `call` beside it:
