@@ -327,7 +327,7 @@ def test_code_that_a_program_runs_a_few_times_has_none_and_is_told_so(tflint_per
     tflint_perf.write("train.py", f"{made}for step in range(50):\n    model(x)\n")
     out = tflint_perf("--why", "TFP107:train.py:4").out
     assert (
-        "There would be a finding, but a program is seen to run this code less than 100 times in all." in out
+        "There would be a finding, but a program is seen to run this code 100 times in all at most." in out
     )
 
 
