@@ -326,9 +326,7 @@ def test_code_that_a_program_runs_a_few_times_has_none_and_is_told_so(tflint_per
     made = "import tensorflow as tf\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
     tflint_perf.write("train.py", f"{made}for step in range(50):\n    model(x)\n")
     out = tflint_perf("--why", "TFP107:train.py:4").out
-    assert (
-        "There would be a finding, but a program is seen to run this code 100 times in all at most." in out
-    )
+    assert "There would be a finding, but a program is seen to run this code 100 times in all at most." in out
 
 
 def test_a_file_that_does_not_parse_is_told_so(tflint_perf: CommandLine) -> None:
