@@ -311,8 +311,8 @@ def _items(value: cst.BaseExpression, method: str) -> tuple[cst.BaseExpression, 
 
 
 _GRADIENT = ("gradient", "gradients", "apply_gradients")
-# What makes one of all that a list holds: ops, and NumPy.
-_COMBINING = ("combines", "joins-arrays", "makes-array")
+# What makes one array of all that a list holds, as ops make one tensor.
+_MAKING_ARRAYS = ("joins-arrays", "makes-array")
 _IN_ARGUMENTS = (cst.Arg, cst.Element, cst.DictElement, cst.List, cst.Tuple, cst.Dict)
 
 
@@ -377,7 +377,7 @@ class Kept(Part):
             if binding.value is not None and self._calls.function_at(binding.node) is function
         )
         return any(
-            has(builtin_or_qualified(self._infer, call.func), *_COMBINING)
+            has(builtin_or_qualified(self._infer, call.func), "combines", *_MAKING_ARRAYS)
             and any(same_code(arg.value, addition.container) for arg in call.args)
             for value in replacing
             for call in calls_below(value)
@@ -418,7 +418,11 @@ class Kept(Part):
         if not isinstance(parent, cst.Call) or parent.func is node:
             return False
         name = builtin_or_qualified(self._infer, parent.func)
-        return has(name, *_COMBINING[: None if arrays else 1]) or (reduced and has(name, "one-number"))
+        return (
+            has(name, "combines")
+            or (arrays and has(name, *_MAKING_ARRAYS))
+            or (reduced and has(name, "one-number"))
+        )
 
     def use_as_tensor(self, addition: Addition, *, besides_ops: bool = False) -> cst.CSTNode | None:
         """Where what `addition` keeps is asked for what only a tensor can do; with `besides_ops`, what takes a list of

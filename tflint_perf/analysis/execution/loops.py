@@ -203,18 +203,22 @@ class Loops(Part):
         if any(map(is_of_environment, loop.calls)) or self._epochs.learns(loop):
             return False
         return any(
-            any(
-                (self._draws_figure(shown) or self._waits_long(shown))
-                and not any(conditions(self._walk, shown, within, exits=False))
-                for within, calls in (
-                    (loop.node, [call]),
-                    *((function.node, function.calls) for function in self._calls.targets(call)),
+            self._shows(call, loop.node)
+            or (
+                any(
+                    self._shows(shown, function.node)
+                    for function in self._calls.targets(call)
+                    for shown in function.calls
                 )
-                for shown in calls
+                and not any(conditions(self._walk, call, loop.node, exits=False))
             )
-            and not any(conditions(self._walk, call, loop.node, exits=False))
             for call in loop.calls
         )
+
+    def _shows(self, call: cst.Call, within: cst.CSTNode) -> bool:
+        """Whether `call`, under no condition in `within`, takes a person's time or draws a figure."""
+        takes = self._draws_figure(call) or self._waits_long(call)
+        return takes and not any(conditions(self._walk, call, within, exits=False))
 
     def _draws_figure(self, call: cst.Call) -> bool:
         """Whether `call` makes a figure, axes or a file of them: `plt.subplot(…)`, `fig.savefig(…)`."""

@@ -287,12 +287,12 @@ class Statefulness(Part):
             bindings = self._infer.classes.bindings_of(node) if isinstance(node, cst.Attribute) else []
         made = [call for b in bindings if b.value is not None for call in calls_below(b.value)]
         natures: set[Nature | None] = {_of_name(self._infer.names.qualified(call.func)) for call in made}
-        # `for augment in self.augmentations`
-        natures |= {
-            self._of_makers(b.value)
-            for b in bindings
-            if b.kind == "for" and isinstance(b.value, cst.Attribute) and b.value is not node
-        }
+        if isinstance(node, cst.Name):  # `for augment in self.augmentations`
+            natures |= {
+                self._of_makers(b.value)
+                for b in bindings
+                if b.kind == "for" and isinstance(b.value, cst.Attribute)
+            }
         return "random" if "random" in natures else "stateful" if "stateful" in natures else None
 
     def _is_table(self, binding: Binding) -> bool:
